@@ -50,7 +50,7 @@ import Testing
     #expect(attributes["count"] as? String == "42")
     #expect(attributes["big"] as? String == "18446744073709551615")
     #expect(attributes.generic == Data([1, 2]))
-    // Found by the plain keychain, whose next write keeps them, and by one that changes some.
+    // The plain keychain finds it and keeps its attributes on the next write, as does one that changes some.
     #expect(try keychain.get("k") == "value")
     try keychain.set("second", key: "k")
     try keychain.comment("Other").attributes(["isInvisible": false]).set("third", key: "k")
@@ -92,7 +92,6 @@ import Testing
       try keychain.attributes([name: "x"]).set("value", key: "k")
     }
     #expect(try !keychain.contains("k"))
-    // Reading writes no attribute.
     #expect(try keychain.attributes([name: "x"]).get("k") == nil)
   }
 
@@ -101,14 +100,13 @@ import Testing
       expectFailure(.invalidAttribute, within: .seconds(1)) {
         try keychain.attributes(["name": value]).set("value", key: "k")
       }
-      // The last one counts.
+      // The last one wins.
       try keychain.attributes(["name": value]).attributes(["name": "text"]).set("value", key: "k")
     }
     #expect(keychain[attributes: "k"]?["name"] as? String == "text")
     try keychain.removeAll()
   }
 
-  /// What a client writes.
   @Test func publicInitializers() throws {
     let name = "test-\(UUID())"
     for keychain in [

@@ -55,7 +55,7 @@ import Testing
     try keychain.removeAll()
   }
 
-  /// Without a host, the whole text is the server: never every server.
+  /// Without a host, the whole text is the server, so that it never matches every server.
   @Test func serverWithoutAHost() throws {
     let first = keychain(host)
     let second = keychain("other." + host)

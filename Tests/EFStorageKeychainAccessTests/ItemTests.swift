@@ -95,7 +95,7 @@ import Testing
     try keychain.remove("k")
   }
 
-  /// A search finds every item that has the attributes asked for: one that had more must not be taken for another.
+  /// Searches match a subset of attributes, so an item with more attributes must not be confused with another.
   @Test func separateKeychains() throws {
     let service = "test-\(UUID())"
     let keychains = [
@@ -118,13 +118,13 @@ import Testing
         #expect(try keychain.get("k") == "\(other)")
       }
     }
-    // The empty access group is none.
+    // An empty access group counts as none.
     try session.keychain(service: service, accessGroup: "").set("x", key: "k")
     #expect(try keychains[0].get("k") == "x")
     try keychains[0].removeAll()
   }
 
-  /// The service's own program, or an older version, may have left two items of one identity.
+  /// The service's own program or an older version may leave two items of one identity.
   @Test func duplicates() throws {
     let identity = try keychain.options.identity("k")
     try keychain.set("old", key: "k")
@@ -153,7 +153,7 @@ import Testing
     #expect(try !keychain.contains("k"))
   }
 
-  /// Another program sees what the package wrote, and the package what that wrote.
+  /// Another program reads the package's items, and vice versa.
   @Test func independentReader() throws {
     let tool = URL(fileURLWithPath: "/usr/bin/secret-tool")
     try #require(FileManager.default.isExecutableFile(atPath: tool.path), "Install Debian's libsecret-tools.")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EFStorageKeychainAccess
 
-/// A keyring without a password is a text file, in which the service writes secrets verbatim.
+/// A keyring without a password is a text file that contains secrets verbatim.
 @Suite struct KeyringFileTests {
   struct Account: Codable, Equatable, KeychainAccessStorable {
     var name: String
@@ -28,7 +28,7 @@ import Testing
     let service = "test\n[keyring]\\ \(UUID())"
     let keychain = session.keychain(service: service, accessGroup: " group\\\n")
     let accounts = Self.texts.map { Account(name: $0, notes: ["\\\t\($0)": $0]) }
-    // Bytes that end as a marked secret does are no mark.
+    // Bytes that only end like a marked secret.
     let marked = Data([0, 0xff] + Array("EFStorage".utf8))
     let blobs = [Data(), Data([0]), Data([0xff, 0xfe]), marked, marked + marked, Data("a\n".utf8) + marked]
     func check(_ isRestarted: String) throws {
@@ -65,7 +65,7 @@ import Testing
     keyring.end()
   }
 
-  /// Other programs store, and read, plain texts without a mark.
+  /// Other programs store and read plain texts without a mark.
   @Test func itemsOfOthers() throws {
     let session = try KeyringSession.shared.get()
     let keychain = session.keychain()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EFStorageKeychainAccess
 
-/// Each has a keyring of its own, which it locks.
+/// Each test locks a keyring of its own.
 @Suite struct LockTests {
   static let soon = Duration.seconds(5)
 
@@ -52,7 +52,6 @@ import Testing
     #expect(try keychain.get("k") == "value")
   }
 
-  /// There is nobody to show a prompt.
   @Test func noPrompter() throws {
     let session = try KeyringSession()
     let keychain = session.keychain()
@@ -75,12 +74,11 @@ import Testing
       let (_, time) = expectFailure(.locked, within: Self.soon, call)
       #expect(time > .milliseconds(250))
     }
-    // The prompts are gone, and nothing waits for them.
+    // The prompts are closed, and nothing waits for them.
     try session.unlock()
     #expect(try keychain.get("k") == "value")
   }
 
-  /// The service ends while it prompts.
   @Test(arguments: [SIGKILL, SIGTERM]) func endDuringAPrompt(_ signal: Int32) throws {
     let session = try KeyringSession(services: ["org.gnome.keyring.SystemPrompter": "/bin/sleep 60"])
     let process = try #require(session.keyring)
@@ -95,7 +93,7 @@ import Testing
     expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
   }
 
-  /// A keyring that was locked when the service started knows its items by digests of their attributes.
+  /// A keyring locked at startup identifies items by digests of their attributes.
   @Test func neverUnlocked() throws {
     let session = try KeyringSession()
     let keychain = session.keychain().authenticationUI(.fail)

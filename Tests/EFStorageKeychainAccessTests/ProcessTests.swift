@@ -36,7 +36,7 @@ import Testing
     try keychain.remove("own")
   }
 
-  /// What the library hands out is released: a value that stayed each time would be 2 MB.
+  /// A value leaked on each call would add up to 2 MB.
   @Test(.disabled(if: Sanitizer.address.isActive, "the sanitizer keeps what is freed, to see whether it is used"))
   func noMemoryStays() throws {
     let child = try ChildProcess.keychain(bus: session.address)
@@ -45,7 +45,7 @@ import Testing
     try keychain.removeAll()
   }
 
-  /// Several processes create, replace and read one item: it stays one.
+  /// Several processes create, replace and read one item, which stays one.
   @Test func storm() throws {
     let children = try (0..<4).map { _ in try ChildProcess.keychain(bus: session.address) }
     for child in children { child.send("storm \(keychain.service) k 50") }

@@ -14,7 +14,7 @@ import Testing
     #expect(try SessionBus.address(variable: variable, runtimeDirectory: "/nowhere") == address)
   }
 
-  /// A bus that the library would start for itself, and might wait for, is none.
+  /// An autolaunched bus does not count, because starting it may block.
   @Test(arguments: ["autolaunch:", "autolaunch:;", "autolaunch:;unixexec:path=/bin/sh"])
   func launching(_ variable: String) {
     expectFailure(.serviceUnavailable, within: .seconds(1)) {
@@ -26,7 +26,7 @@ import Testing
     expectFailure(.serviceUnavailable, within: .seconds(1)) {
       _ = try SessionBus.address(variable: variable, runtimeDirectory: "/nowhere")
     }
-    // A file is not enough, a socket is.
+    // A plain file is not enough; a socket is.
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("bus test,\(UUID())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -34,7 +34,7 @@ import Testing
     expectFailure(.serviceUnavailable, within: .seconds(1)) {
       _ = try SessionBus.address(variable: variable, runtimeDirectory: directory.path)
     }
-    // The path is escaped as an address wants it, and the bus found by it.
+    // The address escapes the path.
     let session = try KeyringSession()
     try FileManager.default.removeItem(at: directory.appendingPathComponent("bus"))
     try FileManager.default.linkItem(
@@ -47,7 +47,7 @@ import Testing
     #expect(try keychain.get("k") == nil)
   }
 
-  /// Another process, whose environment tells it nothing: nothing is started, and nothing waited for.
+  /// A process without bus variables starts nothing and waits for nothing.
   @Test func processWithoutABus() throws {
     for environment in [[:], ["DBUS_SESSION_BUS_ADDRESS": "autolaunch:"], ["DISPLAY": ":99"]] {
       let child = try ChildProcess.keychain(
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// libsecret's file, and the portal, are not used in the service's stead, even when they are asked for.
+  /// libsecret's file and portal backends are never used, even on request.
   @Test func noFileBackend() throws {
     let home = FileManager.default.temporaryDirectory.appendingPathComponent("home-\(UUID())")
     try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)

@@ -6,7 +6,6 @@ import Testing
 
 @testable import EFStorageKeychainAccess
 
-/// The keychain as one of EFStorage's storages.
 @Suite struct StorageTests {
   struct Login: Codable, Equatable, KeychainAccessStorable {
     var user: String
@@ -15,7 +14,7 @@ import Testing
 
   enum Mode: String, Codable, KeychainAccessStorable { case day, night }
 
-  /// As its users wrote it for the original.
+  /// As users wrote it for the original.
   struct Temperature: Codable, Equatable, KeychainAccessStorable {
     var degrees: Double
     func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error> {
@@ -54,7 +53,7 @@ import Testing
     for content in contents {
       reference.content = content
       #expect(reference.content == content, sourceLocation: location)
-      // Through another connection's eyes.
+      // Checked through another connection.
       #expect(reference.lastFailure == nil, sourceLocation: location)
     }
     reference.content = nil
@@ -84,7 +83,7 @@ import Testing
     roundTrips([String?.some("there")])
   }
 
-  /// The service compares bytes; `==` of strings would not tell these apart.
+  /// The service compares bytes; `==` on strings would treat these as equal.
   @Test func namesAreBytes() throws {
     let composed = EFStorageKeychainAccessRef<String>.forKey("caf\u{e9}", in: keychain)
     let decomposed = EFStorageKeychainAccessRef<String>.forKey("cafe\u{301}", in: keychain)
@@ -96,7 +95,7 @@ import Testing
     #expect(Keychain(service: "a", accessGroup: "") == Keychain(service: "a"))
   }
 
-  /// A default that is stored replaces nothing that another thread stores at the same moment.
+  /// A default never replaces a concurrent write of another thread.
   @Test func defaultsBesideWrites() throws {
     let keychain = keychain
     for round in 0..<20 {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import EFStorageKeychainAccess
 
-/// Without a service every call is an error, soon, and nothing is stored anywhere else.
+/// Without a service every call fails soon, and nothing is stored elsewhere.
 @Suite struct UnavailableTests {
-  /// Generous, for machines under load; alone, each takes some milliseconds.
+  /// Generous for loaded machines; a call takes some milliseconds.
   static let soon = Duration.seconds(5)
 
   private func keychain(_ address: String) -> Keychain {
@@ -56,7 +56,7 @@ import Testing
     expectFailure(.serviceUnavailable, within: Self.soon) { try session.keychain().set("x", key: "k") }
   }
 
-  /// Its program runs without taking the name, or has ended well: for the bus it may have left another process.
+  /// A program that never takes the name, or has exited with 0: the bus assumes that it left a daemon.
   @Test(arguments: ["/bin/sleep 30", "/bin/true"]) func serviceThatStartsForever(_ command: String) throws {
     let session = try KeyringSession(keyring: false, services: ["org.freedesktop.secrets": command])
     let (_, time) = expectFailure(.timedOut, within: Self.soon) {
@@ -65,7 +65,7 @@ import Testing
     #expect(time > .milliseconds(250))
   }
 
-  /// It takes connections, and says nothing.
+  /// It accepts connections, and never answers.
   @Test func busThatHangs() throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())").path
     let listener = try Listener(path)
@@ -83,7 +83,7 @@ import Testing
     try keychain.set("before", key: "k")
 
     kill(process, SIGSTOP)
-    // On the connection that is there, and on a new one.
+    // Both on an existing connection and on a new one.
     for store in [session.store, ItemStore { () throws(KeychainError) in session.address }] {
       let (_, time) = expectFailure(.timedOut, within: Self.soon) {
         _ = try Keychain(keychain.options, store: store).timeout(.milliseconds(300)).get("k")
@@ -98,7 +98,7 @@ import Testing
     #expect(try keychain.timeout(.seconds(Int64.max)).get("k") == "before")
   }
 
-  /// The connection that is kept is dropped when the service has ended, and the next one finds its successor.
+  /// The old connection is dropped, and the next call finds the new service.
   @Test func serviceThatEndsAndComesBack() throws {
     let session = try KeyringSession()
     let process = try #require(session.keyring)
@@ -113,7 +113,7 @@ import Testing
     keyring.end()
     expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
 
-    // One that has ended and come back between two calls is not noticed at all.
+    // A restart between two calls goes unnoticed.
     let first = try session.startKeyring()
     try keychain.set("again", key: "k")
     first.end()
@@ -122,7 +122,6 @@ import Testing
     second.end()
   }
 
-  /// While a call waits for it.
   @Test func serviceThatEndsDuringACall() throws {
     let session = try KeyringSession()
     let process = try #require(session.keyring)
@@ -142,11 +141,11 @@ import Testing
     let keychain = try #require(session).keychain()
     try keychain.set("before", key: "k")
     session = nil
-    // The process goes on, unlike with the connection that GIO shares.
+    // The process survives, unlike with GIO's shared connection.
     expectUnavailable(keychain)
   }
 
-  /// The address is asked for at each call.
+  /// Each call asks for the address.
   @Test func busThatMoves() throws {
     let sessions = [try KeyringSession(), try KeyringSession()]
     let current = Current(sessions[0].address)
@@ -160,7 +159,7 @@ import Testing
     #expect(try keychain.get("k") == "first")
   }
 
-  /// A connection and its session are closed: their files do not add up.
+  /// Closing a connection releases its descriptors.
   @Test func noDescriptorStays() throws {
     func descriptors() throws -> Int {
       try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
@@ -174,7 +173,7 @@ import Testing
       let store = ItemStore { () throws(KeychainError) in session.address }
       #expect(try !Keychain(keychain.options, store: store).contains("k"))
     }
-    // Closing is not waited for, and other tests have connections.
+    // Closing is asynchronous, and other tests have connections.
     var after = try descriptors()
     for _ in 0..<100 where after > before + 40 {
       usleep(50_000)
@@ -183,7 +182,7 @@ import Testing
     #expect(after <= before + 40)
   }
 
-  /// Subscripts and listings cannot throw: they tell the handler, and return nothing.
+  /// Subscripts and listings report errors to the handler, and return nothing.
   @Test func failuresThatAreNotThrown() throws {
     let keychain = keychain("unix:path=/nowhere/bus")
     let original = Keychain.failureHandler
@@ -203,7 +202,7 @@ import Testing
     #expect(keychain.allItems().isEmpty)
     #expect(errors.all.map(\.code) == Array(repeating: .serviceUnavailable, count: 11))
     #expect(!errors.all.contains { "\($0)".contains("top secret") })
-    // What is replaced may be the last to hold its owner, who sets another one as it goes.
+    // The replaced handler may hold the last reference to its owner, which sets another one in its deinit.
     let isGone = Guarded(false)
     do {
       let owner = LastWish {
@@ -229,7 +228,7 @@ private final class Errors: @unchecked Sendable {
   func append(_ error: KeychainError) { all.append(error) }
 }
 
-/// A socket on which nothing is ever accepted.
+/// A socket that accepts no connection.
 private final class Listener {
   private let descriptor: Int32
   private let path: String

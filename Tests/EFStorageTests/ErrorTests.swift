@@ -15,7 +15,6 @@ import Testing
   import EFStorageKeychainAccess
 #endif
 
-/// What users read of the errors of all modules.
 @Suite struct ErrorTests {
   private static var errors: [any Error] {
     let cause = CacheError(.noSpace, "The disk is full. Free some space.")
@@ -42,7 +41,7 @@ import Testing
     }
   }
 
-  /// The sources name no error type that is not in the list, and none that does not describe itself.
+  /// Each error type in the sources is in the list, and describes itself.
   @Test func everyErrorTypeIsLocalized() throws {
     let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Sources")
     let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))

@@ -4,7 +4,6 @@ import LMDBCachingImport
 import TestSupport
 import Testing
 
-/// What holds for every kind of store.
 @Suite struct EverySourceTests {
   let place = Place()
   let entries = [

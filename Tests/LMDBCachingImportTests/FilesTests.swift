@@ -4,7 +4,6 @@ import LMDBCachingImport
 import TestSupport
 import Testing
 
-/// What is particular to directories of files.
 @Suite struct FilesTests {
   let place = Place()
 
@@ -50,14 +49,14 @@ import Testing
     let made = ([UInt8](place.store.path.utf8) + [0x2F, 0xFF, 0x61, 0]).withUnsafeBytes {
       open($0.baseAddress!.assumingMemoryBound(to: CChar.self), O_CREAT | O_WRONLY, 0o600)
     }
-    // Some file systems have no such names.
+    // Some file systems reject such names.
     guard made >= 0 else { return }
     close(made)
     let report = try run(place.cache())
     #expect(report.taken == 1 && report.refusalCounts == [.unreadableKey: 1])
   }
 
-  /// The cache may be in the directory, or be it: it is being written.
+  /// The cache may be inside the source directory, or the directory itself.
   @Test func theCacheIsNotImportedIntoItself() throws {
     try place.write([1], to: "file")
     let cache = try place.cache()
@@ -72,7 +71,7 @@ import Testing
     try place.write([1], to: "store/" + deep + "/file")
     try place.write([1], to: "store/file")
     let report = try run(place.cache())
-    // Not as what is no file, and nobody misses: there are files in it.
+    // Refused as unreadable rather than ignored, since it contains files.
     #expect(report.taken == 1 && report.refusalCounts == [.unreadable: 1])
     #expect(report.refusals.first?.message.contains("was not taken") == true)
   }

@@ -4,7 +4,7 @@ import LMDBCachingImport
 import TestSupport
 import Testing
 
-/// Directories that somebody has made to look like those of YYCache, or that were damaged.
+/// Forged or damaged YYCache directories.
 @Suite struct HostileManifestTests {
   let place = Place()
 
@@ -33,7 +33,7 @@ import Testing
     for name in ["../secret", "../../secret", "folder/secret", ".", "..", "./x"] {
       #expect(reasons["to " + name] == .foreignName, "\(name)")
     }
-    // An entry that is not taken, and not just something that is no file.
+    // Refused as an entry, not ignored as a foreign file.
     for name in ["folder", "link", "fifo"] { #expect(reasons["to " + name] == .unreadable, "\(name)") }
     #expect(try cache.entries().map(\.key) == ["fine"])
   }
@@ -42,7 +42,7 @@ import Testing
     let value = try archive(NSString("x"))
     let writer = try YYCacheWriter(at: place.store)
     try writer.add("first", value)
-    // No value, no file; a key that is none; types that SQLite lets in anywhere.
+    // Rows with no value or file, an invalid key, or types that only SQLite's loose typing allows.
     try writer.add("nothing", nil)
     try writer.add("empty", Data())
     try writer.add("null, null, 1, x'00', 1, 1, null", "", nil, nil, nil)
@@ -65,10 +65,10 @@ import Testing
     #expect(
       reasons["blob name"] == .foreignName && reasons["cut"] == .damagedValue && reasons["damaged"] == .damagedValue)
     #expect(report.refusalCounts[.unreadableKey] == 3)
-    // A value that is no blob is the bytes of its text.
+    // A text value is imported as its bytes.
     #expect(Set(try cache.entries().map(\.key)) == ["first", "last", "numbers", "texts"])
     #expect(report.taken == 4)
-    // Extended data of any type is some.
+    // Extended data of any type counts.
     #expect(reasons["texts"] == .extendedData)
   }
 
@@ -116,7 +116,7 @@ import Testing
     withExtendedLifetime(writer) {}
   }
 
-  /// Pages that are overwritten: what the rest of the database holds is taken, from both ends.
+  /// Some pages are overwritten: the import takes the readable rest, from both ends.
   @Test(arguments: 0..<12)
   func whatIsReadableOfADamagedDatabaseIsTaken(_ seed: Int) throws {
     do {
@@ -137,7 +137,7 @@ import Testing
       report = try run(cache)
     } catch let error as ImportError {
       #expect(error.code == .damagedSource)
-      // The first pages are the schema: then there is nothing.
+      // Without the first pages, the schema, nothing is readable.
       guard let partly = error.report else { return }
       report = partly
       #expect(!report.isComplete)
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  /// Interior pages whose hundreds of children are all the next page: without an end for who visits them all.
+  /// Interior pages with hundreds of links to the next page: a naive walk would not end.
   @Test(arguments: ["manifest", "sqlite_master"]) func pagesThatLeadToEachOtherEnd(_ table: String) throws {
     let writer = try YYCacheWriter(at: place.store)
     try writer.add("first", try archive(NSString("x")))
@@ -184,7 +184,7 @@ import Testing
     let url = place.store.appendingPathComponent("manifest.sqlite")
     var file = [UInt8](try Data(contentsOf: url))
     let (size, last) = (4_096, file.count / 4_096)
-    // The first page has the file's header before its own.
+    // On the first page the file header comes first.
     let root = table == "manifest" ? try writer.rootPage(of: table) : 1
     let start = root == 1 ? 100 : 0
     var leaf = Array(file[(root - 1) * size..<root * size])
@@ -219,7 +219,7 @@ import Testing
     } catch {
       #expect((error as? ImportError)?.code == .damagedSource, "\(error)")
     }
-    // Without a bound it would take longer than there are days.
+    // Without a bound it would take practically forever.
     #expect(ContinuousClock.now - beginning < .seconds(600))
   }
 
@@ -239,7 +239,7 @@ import Testing
   }
 
   @Test func aDeepOrEndlessArchiveIsKeptAsItIs() throws {
-    // Objects that hold each other twice: two to the power of sixty of them.
+    // Each object refers twice to the next: 2^60 paths.
     var objects = ["<string>$null</string>"]
     for number in 1...60 {
       let next = "<dict><key>CF$UID</key><integer>\(number + 1)</integer></dict>"

@@ -4,7 +4,6 @@ import LMDBCachingImport
 import TestSupport
 import Testing
 
-/// What is particular to MMKV.
 @Suite struct MMKVTests {
   let place = Place()
 
@@ -95,7 +94,7 @@ import Testing
     #expect(try ["a", "b", "c", "d"].map { try cache.value(String.self, forKey: $0) } == ["3", "2", nil, "6"])
   }
 
-  /// Of every width that versions of MMKV have written; since version 2 it is any number of four bytes.
+  /// Every width that versions of MMKV have written; since version 2, any four-byte number.
   @Test(
     arguments: [[7], [0x90, 0x01], [0xFF, 0xFF, 0xFF, 0x07], [0x81, 0x82, 0x83, 0x04]] as [[UInt8]], [0, 1, 2, 3, 4])
   func everyVersionIsRead(_ head: [UInt8], _ version: UInt32) throws {
@@ -145,7 +144,7 @@ import Testing
     writer.vector = (1...16).map { $0 }
     writer.head = [0x1B]
     var random = SeededRandom(7)
-    // Which makes no pairs, as sixty bytes of noise hardly do.
+    // Not parsable as pairs, like almost any sixty random bytes.
     writer.append([0xF3] + random.bytes(60))
     try writer.write(to: place, as: "store")
     let error = importError { try run(into: place.cache()) }
@@ -187,7 +186,7 @@ import Testing
     #expect(code() == .damagedSource)
   }
 
-  /// What MMKV falls back to after a crash of the system.
+  /// MMKV falls back to it after a system crash.
   @Test func theLastFullStateIsTakenWhereTheRestIsDamaged() throws {
     var writer = MMKVWriter()
     writer.add("old", MMKVWriter.held(Array("1".utf8)))
@@ -206,7 +205,7 @@ import Testing
     #expect(try cache.value(String.self, forKey: "old") == "1")
   }
 
-  /// An older version has written it, after a newer one: it knows of the length in the file alone.
+  /// An older version wrote last, and keeps the length in the file only.
   @Test func theLengthOfAnOlderVersionIsBelieved() throws {
     var writer = MMKVWriter()
     writer.add("key", MMKVWriter.held(Array("value".utf8)))
@@ -217,7 +216,7 @@ import Testing
     #expect(try run(["*": .string], into: place.cache()).taken == 1)
   }
 
-  /// Lengths that lie, though the checksum is right: somebody made them.
+  /// Forged lengths with a valid checksum.
   @Test(
     arguments: [
       [0x05, 0x61], [0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0x61], [0x01, 0x61, 0x7F, 0x00],
@@ -242,13 +241,13 @@ import Testing
     #expect(types == types && types != ["a*": .int32])
   }
 
-  /// Beginnings that are equal as Swift compares strings are two, as keys are.
+  /// Prefixes that are equal as strings but not as bytes are distinct, like keys.
   @Test func typesAreFoundByTheBytesOfTheirBeginnings() {
     let types: MMKVTypes = ["\u{E9}*": .int32, "e\u{301}*": .string]
     #expect(types.type(of: "\u{E9}x") == .int32 && types.type(of: "e\u{301}x") == .string)
     let (first, second): (MMKVTypes, MMKVTypes) = (["\u{E9}*": .int32], ["e\u{301}*": .int32])
     #expect(first != second)
-    // A sign that an asterisk makes one character with.
+    // Combines with an asterisk into one character.
     let arabic: MMKVTypes = ["\u{600}*": .bool]
     #expect(arabic.type(of: "\u{600}1") == .bool)
   }

@@ -4,7 +4,6 @@ import LMDBCachingImport
 import TestSupport
 import Testing
 
-/// What is particular to PINCache.
 @Suite struct PINCacheTests {
   let place = Place()
 
@@ -22,7 +21,7 @@ import Testing
 
   @Test func whatIsNoEntryIsLeft() throws {
     try PINCacheWriter.add("key", archive(NSString("x")), to: place)
-    // Not one of its own, since it encodes dots.
+    // Not one of PINCache's files, since it encodes dots.
     try place.write([1], to: "store/.DS_Store")
     try place.write([1], to: "store/folder/file")
     try place.write(archive(NSString("y")), to: "store/100%")
@@ -39,7 +38,7 @@ import Testing
     #expect(try cache.entries().map(\.key) == ["key"])
   }
 
-  /// Each key is looked at once, and not once for each reference.
+  /// Visits each key once, not once per reference.
   @Test(arguments: WideArchive.allCases) func whatIsReferredToOftenIsLookedThroughOnce(_ wide: WideArchive) throws {
     try PINCacheWriter.add("key", wide.data, to: place)
     let cache = try place.cache()

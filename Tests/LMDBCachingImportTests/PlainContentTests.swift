@@ -2,7 +2,7 @@ import Foundation
 import FoundationArchives
 import Testing
 
-/// Archives whose root is plain data, read without making an object.
+/// Archives with plain data at the root, read without instantiating objects.
 @Suite struct PlainContentTests {
   private func content(_ object: some NSObject & NSCoding) throws -> PlainContent? {
     try KeyedArchive.plainContent(of: archive(object))
@@ -44,7 +44,7 @@ import Testing
     #expect(try content(NSURL(string: "b", relativeTo: URL(string: "https://example.org/a"))!) == nil)
   }
 
-  /// As Apple's archiver writes them, where it differs.
+  /// Apple's archiver's forms, where they differ.
   @Test(arguments: [
     ("<key>NS.time</key><real>-12.5</real>", "NSDate", PlainValue.date(Date(timeIntervalSinceReferenceDate: -12.5))),
     ("<key>NS.string</key><string>s</string>", "NSMutableString", .string("s")),

@@ -3,7 +3,6 @@ import LMDBCaching
 import LMDBCachingImport
 import Testing
 
-/// What is particular to user defaults.
 @Suite struct UserDefaultsTests {
   let place = Place()
 
@@ -44,7 +43,7 @@ import Testing
     #expect(try cache.value([String].self, forKey: "empty") == [])
   }
 
-  /// As Foundation itself writes them here.
+  /// Uses files that Foundation writes.
   @Test(arguments: [true, false]) func aSuiteIsImportedByItsNameOrAsAnObject(_ isNamed: Bool) throws {
     let name = "lmdb-import-test-" + UUID().uuidString
     let defaults = try #require(UserDefaults(suiteName: name))
@@ -73,7 +72,7 @@ import Testing
     #expect(code == .damagedSource || code == .foreignSource)
   }
 
-  /// An array of arrays, each of which holds the next one twice.
+  /// Nested arrays, each containing the next twice.
   @Test func aValueThatWouldBeEndlessIsRefused() throws {
     var bytes = Array("bplist00".utf8)
     var offsets: [Int] = []
@@ -110,7 +109,7 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "good") == 1 && cache.value(Bool.self, forKey: "last") == true)
   }
 
-  /// Equal as Swift compares strings, and two keys of a cache.
+  /// Equal as strings, but two keys of a cache.
   @Test func keysOfOneCharacterInTwoFormsAreTwo() throws {
     try write("<key>\u{E9}</key><string>one</string><key>e\u{301}</key><string>two</string>")
     let cache = try place.cache()
@@ -119,7 +118,7 @@ import Testing
     #expect(try cache.value(String.self, forKey: "e\u{301}") == "two")
   }
 
-  /// Which no dictionary of Swift's can have.
+  /// A Swift dictionary cannot contain such keys.
   @Test func equalKeysInAValueAreThatValuesAlone() throws {
     try write("<key>d</key><dict><key>\u{E9}</key><true/><key>e\u{301}</key><true/></dict>")
     let report = try run(place.cache())

@@ -4,7 +4,6 @@ import LMDBCachingImport
 import TestSupport
 import Testing
 
-/// A directory that YYCache itself has written.
 @Suite struct YYCacheFixtureTests {
   static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("Fixtures/yycache")
@@ -14,7 +13,7 @@ import Testing
   let report: ImportReport
 
   init() throws {
-    // In 2033, when all of it is past.
+    // In 2033, when everything has expired.
     cache = try place.cache { $0.clock = .manual(ManualClock(date: Date(timeIntervalSince1970: 2_000_000_000))) }
     report = try CacheImport(from: .yyCache(directory: Self.fixture)).run(into: cache)
   }
@@ -30,7 +29,7 @@ import Testing
   }
 
   @Test func nothingIsMadeInTheDirectory() throws {
-    // SQLite would make a log, and an index of it, of a database that it opens for reading.
+    // Opened for reading, a database would get a log and an index from SQLite.
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: Self.fixture.path).sorted() == ["data", "manifest.sqlite"])
   }

@@ -4,7 +4,6 @@ import LMDBCachingImport
 import TestSupport
 import Testing
 
-/// What is particular to YYCache.
 @Suite struct YYCacheTests {
   let place = Place()
 
@@ -81,7 +80,7 @@ import Testing
     #expect(throws: CacheError.self) { try cache.value([Int].self, forKey: "indexes") }
   }
 
-  /// A program that archived in its own way, with `customArchiveBlock`.
+  /// A program with its own archiving through `customArchiveBlock`.
   @Test(arguments: [true, false])
   func whatIsNoArchiveIsForTheClosureOrBytes(_ hasClosure: Bool) throws {
     let writer = try YYCacheWriter(at: place.store)
@@ -109,7 +108,7 @@ import Testing
     for key in keys { #expect(try cache.value(String.self, forKey: key) == "of \(key.count)") }
   }
 
-  /// What a program that was killed leaves: the table in the log alone.
+  /// A killed program may leave the table only in the log.
   @Test func aLogIsReadFromACopy() throws {
     let writer = try YYCacheWriter(at: place.store, makesTable: false)
     try writer.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
@@ -133,8 +132,7 @@ import Testing
     withExtendedLifetime(writer) {}
   }
 
-  /// A transaction was under way when the program ended. Its journal names another file, or a FIFO, as the super-journal
-  /// that SQLite would read and remove.
+  /// A leftover rollback journal may name a file or FIFO as its super-journal, which SQLite would read and remove.
   @Test(arguments: [nil, "file", "fifo"]) func aRollbackJournalIsIgnored(_ superJournal: String?) throws {
     let writer = try YYCacheWriter(at: place.store)
     for number in 0..<20 { try writer.add("\(number)", archive(NSNumber(value: number))) }

@@ -4,14 +4,13 @@ import Storez
 import TestSupport
 import Testing
 
-/// Old values that cannot be read, levels of nil, names.
+/// Unreadable old values, nested optionals, names.
 struct EdgeTests {
   private let suite = TemporarySuite()
   private let temporary: TemporaryCache
 
   init() throws { temporary = try TemporaryCache() }
 
-  /// The call did what it was to do.
   @Test func settingReplacesWhatCannotBeRead() throws {
     let failures = Guarded<[StorezFailure]>([])
     let defaults = suite.store
@@ -24,11 +23,11 @@ struct EdgeTests {
     try cached.cache.set("text", forKey: Weather.temperature.stringValue)
     try cached.throwing { $0.set(Weather.temperature, value: 21) }
     #expect(try cached.throwing { $0.get(Weather.temperature) } == 21)
-    // That it was lost is told to the handler.
+    // The handler receives the loss.
     #expect(failures.current.map(\.code) == [.decoding, .decoding])
   }
 
-  /// What is replaced may be the last to hold its owner, who lets go of the store as it goes.
+  /// A replaced value may hold the last reference to its owner, which clears the handler in its deinit.
   @Test func anOwnerMaySetTheHandlerAsItGoes() {
     let store = CacheStore()
     let isGone = Guarded(false)
@@ -88,12 +87,12 @@ struct EdgeTests {
     store.set(composed, value: 1)
     store.set(decomposed, value: 2)
     #expect(store.get(composed) == 1 && store.get(decomposed) == 2)
-    // Not in place: the two names are two entries.
+    // Not equal here: the names are two entries.
     store.set(decomposed, value: 3)
     try store.cache.removeValue(forKey: composed)
     store.migrate([.init(to: composed, from: decomposed.stringValue, as: Int.self) { $0 + 1 }])
     #expect(store.get(composed) == 4 && !store.cache.contains(decomposed))
-    // Each is told of once.
+    // Each is reported once.
     let failures = Guarded<[StorezFailure]>([])
     store.onFailure = { failure in failures { $0.append(failure) } }
     for key in [composed, decomposed] {
@@ -117,12 +116,12 @@ struct EdgeTests {
     #expect(UserDefaults.standard.stringArray(forKey: "storez.keys") == list)
     #expect(store.get(other) == 1)
     UserDefaults.standard.removeObject(forKey: other.stringValue)
-    // In a suite there is no such list.
+    // A suite has no such list.
     suite.store.set(key, value: "text")
     #expect(suite.store.get(key) == "text")
   }
 
-  /// The new value and the removal of the old one are one change, so there is nothing to be repeated.
+  /// Storing the new value and removing the old one is atomic, so there is nothing to repeat.
   @Test func aMigrationIsOneStep() throws {
     let store = temporary.store
     try store.cache.set(7, forKey: "old")
@@ -138,7 +137,7 @@ struct EdgeTests {
     let key = Watching { changes { $0.append(cache.contains("old") ? 1 : 0) } }
     store.migrate([.init(to: key, from: "old", as: Int.self) { $0 }])
     #expect(changes.current == [0])
-    // What was removed since does not come back.
+    // A removed value does not come back.
     store.set(key, value: 8)
     try cache.removeValue(forKey: key)
     store.migrate([.init(to: key, from: "old", as: Int.self) { $0 }])

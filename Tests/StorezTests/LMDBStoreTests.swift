@@ -80,7 +80,7 @@ struct LMDBStoreTests {
     station.city = "Oslo"
     #expect(store.get(Weather.city) == "Oslo")
     station.city = nil
-    // A null is there, and is none.
+    // Null is stored, and reads as no value.
     #expect(cache.contains(Weather.city))
     #expect(try store.throwing { $0.get(Weather.city) } == nil)
     #expect(station.note == Note(text: "none"))

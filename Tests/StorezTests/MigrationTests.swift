@@ -18,7 +18,7 @@ struct MigrationTests {
       #expect(store.get(key) == 12)
       #expect(store.defaults.object(forKey: "old") == nil)
       #expect(recorder.taken == ["process 0 12", "will 0 12 ", "pre", "post", "did 0 12 "])
-      // Again: there is nothing to do.
+      // A second migration does nothing.
       store.migrate([migration])
       #expect(recorder.taken == [])
     }
@@ -32,10 +32,10 @@ struct MigrationTests {
     #expect(store.defaults.string(forKey: "old") == "old")
   }
 
-  /// Where something is stored while a migration is under way.
+  /// Where a write happens during a migration.
   enum Moment: CaseIterable { case closure, processChange, willChange }
 
-  /// A key that stores something at a moment, and a closure that does. Returns what the hooks noted.
+  /// A key and a closure that write at a given moment. Returns the recorded hook calls.
   private func migrating(
     at moment: Moment, store other: @escaping @Sendable () -> Void,
     _ migrate: (RecordingKey<String>, @escaping @Sendable () -> Void) -> Void
@@ -95,7 +95,7 @@ struct MigrationTests {
     #expect(try cache.value(Int.self, forKey: "old") == 7)
   }
 
-  /// Nor is what was read replaced, or removed, when it has been written meanwhile.
+  /// A newer value under the old name is neither replaced nor removed.
   @Test(arguments: Moment.allCases) func anOldValueThatIsWrittenMeanwhileStays(_ moment: Moment) throws {
     let temporary = try TemporaryCache()
     let (cache, store) = (temporary.cache, temporary.store)
@@ -113,7 +113,6 @@ struct MigrationTests {
     }
     #expect(try cache.value(String.self, forKey: "new") == "7")
     #expect(try cache.value(Int.self, forKey: "old") == 8)
-    // Under its own name.
     try cache.set(7, forKey: "new")
     let rewrite: @Sendable () -> Void = {
       do { try cache.set(8, forKey: "new") } catch { Issue.record(error) }
@@ -185,7 +184,7 @@ struct MigrationTests {
     }
     #expect(throws: Never.self) { try store.throwing { $0.migrate([migration]) } }
     #expect(store.get(object) == NSDate(timeIntervalSinceReferenceDate: 1))
-    // It can be read now.
+    // It is readable now.
     store.set(object, value: NSDate(timeIntervalSinceReferenceDate: 2))
     store.migrate([migration])
     #expect(store.get(object) == NSDate(timeIntervalSinceReferenceDate: 2))
@@ -216,7 +215,7 @@ struct MigrationTests {
     try cache.set(9, forKey: "old")
     store.migrate([.init(to: date, from: "old", as: Int.self) { NSDate(timeIntervalSinceReferenceDate: Double($0)) }])
     #expect(store.get(date) == NSDate(timeIntervalSinceReferenceDate: 9))
-    // One that is no number stays.
+    // A value that is not a number stays.
     try cache.set("text", forKey: "old")
     let city = LMDBStore.Migration(to: Weather.city, from: "old", as: Int.self) { String($0) }
     let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.migrate([city]) } }
@@ -226,7 +225,7 @@ struct MigrationTests {
   }
 
   #if !canImport(Darwin)
-    /// A text, during whose decoding something else happens.
+    /// A text that runs a hook during its decoding.
     struct HookedText: Codable, Sendable {
       static let whileDecoding = Guarded<(@Sendable () -> Void)?>(nil)
 
@@ -245,8 +244,7 @@ struct MigrationTests {
       }
     }
 
-    /// A type's own decoding may open other defaults, and so wait for who has begun to write or to open some: nothing is
-    /// locked meanwhile that these wait for.
+    /// Decoding may open other defaults, and wait for their openers or writers, so no lock that those need is held.
     @Test func otherDefaultsAreOpenedWhileTheOldValueIsRead() throws {
       let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
       try FileManager.default.createDirectory(atPath: configuration, withIntermediateDirectories: true)
@@ -262,7 +260,7 @@ struct MigrationTests {
         hook = {
           let suite = "storez-test-" + UUID().uuidString
           suites { $0.append(suite) }
-          // A damaged file is opened as any other one is written.
+          // Opening a damaged file takes the same lock as writing one.
           let isThere = FileManager.default.createFile(atPath: "\(configuration)/\(suite).plist", contents: Data())
           let isOpened = finishes { _ = UserDefaultsStore(suite: suite) }
           areOpened { $0.append(isThere && isOpened) }
@@ -272,7 +270,7 @@ struct MigrationTests {
       store.defaults.set(Data("[7]".utf8), forKey: key.stringValue)
       store.migrate([UserDefaultsStore.Migration(to: key, from: key.stringValue) { _ in HookedText("seven") }])
       HookedText.whileDecoding { $0 = nil }
-      // Before the closure, after it, and before it is written.
+      // Before the closure, after it, and before the write.
       #expect(areOpened.current.count > 2 && areOpened.current.allSatisfy { $0 })
       #expect(store.get(key).text == "seven")
     }

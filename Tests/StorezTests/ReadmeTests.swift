@@ -3,7 +3,7 @@ import Storez
 import TestSupport
 import Testing
 
-// The code of the original's README. What differs is said in the migration note: here `joinWithSeparator` is
+// The code of the original's README, with two renames from the migration note: `joinWithSeparator` is
 // `joined(separator:)`, and NSNotificationCenter is NotificationCenter.
 
 private final class WeatherService {
@@ -35,7 +35,7 @@ private struct BigCats: Namespace {
   typealias parent = Zoo
   static let id = "cats"
 
-  // Not static, and so not called, there as here.
+  // Not static, so never called, as in the original.
   func preCommitHook() { /* custom code */  }
   func postCommitHook() { /* custom code */  }
 }

@@ -2,10 +2,10 @@ import Foundation
 import Storez
 import Testing
 
-// The code of the blog post on type safety in Storez, in today's Swift. NSUserDefaults is UserDefaults, `typealias` of a
-// protocol is `associatedtype`, and the constraints of a function are at its end.
+// The code of the blog post on type safety in Storez, in today's Swift: NSUserDefaults is UserDefaults, a protocol's
+// `typealias` is `associatedtype`, and a function's constraints are at its end.
 
-/// The post's small store, which takes objects of classes that are tagged.
+/// The post's small store, for objects of tagged classes.
 private protocol TaggedSerializable: AnyObject {}
 
 extension NSNumber: TaggedSerializable {}
@@ -59,7 +59,7 @@ private enum Mode: Int, UserDefaultsConvertible {
   var encode: NSNumber? { NSNumber(value: rawValue) }
 }
 
-/// It implements neither spelling.
+/// Implements neither spelling.
 private struct Empty: UserDefaultsConvertible {
   typealias UserDefaultsType = NSString
 }
@@ -88,7 +88,7 @@ struct SeedTests {
     let key = Key<GlobalNamespace, CustomObject?>(id: "custom", defaultValue: nil)
     suite.store.set(key, value: CustomObject(strings: ["fill", "in"]))
     #expect(suite.store.get(key) == CustomObject(strings: ["fill", "in"]))
-    // An enumeration can be a conforming type.
+    // An enumeration can conform.
     let mode = Key<GlobalNamespace, Mode>(id: "mode", defaultValue: .day)
     #expect(suite.store.get(mode) == .day)
     suite.store.set(mode, value: .night)

@@ -3,7 +3,6 @@ import Storez
 import TestSupport
 import Testing
 
-/// What every store keeps.
 struct StoreTests {
   @Test(arguments: try AnyStore.makeAll()) func optionalityIsOfTheType(_ store: AnyStore) {
     let nullable = Key<Animals, String?>(id: "nullable", defaultValue: nil)
@@ -36,7 +35,6 @@ struct StoreTests {
     let key = Key<Animals, String?>(id: "block", defaultValue: nil) { [$0, "Heisenberg"].compactMap(\.self).joined() }
     store.setOptional(key, "say ")
     #expect(store.getOptional(key) == "say Heisenberg")
-    // Into nil too.
     let forgetting = Key<Animals, String?>(id: "block", defaultValue: nil) { _ in nil }
     store.setOptional(forgetting, "something")
     #expect(store.getOptional(key) == nil)
@@ -101,13 +99,13 @@ struct StoreTests {
     let number = Key<Animals, Int>(id: "text", defaultValue: 5)
     store.setOptional(text, "no number")
     for _ in 0..<3 { #expect(store.getCount(number) == 5) }
-    // Once, until it is set.
+    // Reported once, until it is set.
     #expect(failures.current.map(\.code) == [.decoding])
     #expect(failures.current.first?.key == "animals:text")
     #expect(store.getOptional(text) == "no number")
     let error = #expect(throws: StorezFailure.self) { try store.store.throwing { _ in store.getCount(number) } }
     #expect(error?.code == .decoding)
-    // Setting replaces it, which is what the message says.
+    // Setting replaces it, as the message says.
     store.setCount(number, 6)
     #expect(store.getCount(number) == 6)
     store.setOptional(text, "again")

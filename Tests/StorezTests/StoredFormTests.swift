@@ -7,7 +7,7 @@ import Testing
 
 private enum Season: String, Codable, Sendable, LMDBCacheStorable { case summer, winter }
 
-/// Of every kind: its conversion counts.
+/// Conforms to every kind; its conversion takes precedence.
 private struct Label: Codable, Equatable, Sendable, LMDBConvertible, LMDBCacheStorable {
   var text: String
   init(_ text: String) { self.text = text }
@@ -15,7 +15,7 @@ private struct Label: Codable, Equatable, Sendable, LMDBConvertible, LMDBCacheSt
   var encodeForLMDB: Int? { Int(text.dropFirst("number ".count)) }
 }
 
-/// A store, the cache itself and a property read what each of the others wrote under one key.
+/// A store, the cache and a property read each other's values under one key.
 struct StoredFormTests {
   private let temporary: TemporaryCache
   private var store: LMDBStore { temporary.store }
@@ -35,7 +35,7 @@ struct StoredFormTests {
         #expect(get() == value, "\(writer), store", sourceLocation: location)
         #expect(try store.throwing { _ in get() } == value, "\(writer), store", sourceLocation: location)
         #expect(try read() == value, "\(writer), cache", sourceLocation: location)
-        // From the disk as well.
+        // From disk too.
         try cache.flush()
         cache.memoryCache.removeAll()
       }
@@ -98,7 +98,7 @@ struct StoredFormTests {
       { try cache.set($0, forKey: number) })
   }
 
-  /// A nil that a property has stored is nil for all, whatever the default is.
+  /// A nil stored by a property is nil for all, regardless of the default.
   @Test func aStoredNil() throws {
     let city = Key<Weather, String?>(id: "city", defaultValue: "Rome")
     let property = EFStorageLMDBCache(city, in: cache)
@@ -112,7 +112,7 @@ struct StoredFormTests {
     #expect(noted.wrappedValue == nil)
     #expect(try store.throwing { $0.get(note) } == nil)
     #expect(try cache.value(forKey: note) == nil)
-    // For the store it is nothing.
+    // The store treats it as absent.
     store.set(city, value: nil)
     #expect(property.wrappedValue == "Rome" && store.get(city) == "Rome")
   }

@@ -51,7 +51,7 @@ import Testing
     let data = Key<GlobalNamespace, NSData?>(id: "data", defaultValue: nil)
     store.set(data, value: NSData(data: Data([1, 2])))
     #expect(store.get(data) == NSData(data: Data([1, 2])))
-    // One that is of two kinds is stored as its coder says.
+    // A type of both kinds uses its coder.
     let both = Key<GlobalNamespace, Both?>(id: "both", defaultValue: nil)
     store.set(both, value: Both("text"))
     #expect(store.get(both)?.text == "text")
@@ -73,7 +73,7 @@ import Testing
   }
 
   #if !canImport(Darwin)
-    /// Foundation's archiver ends the process for it; the cache's own takes it.
+    /// Foundation's archiver ends the process for it; the cache's own accepts it.
     @Test func aNestedClassIsReportedOrStored() throws {
       let key = Key<GlobalNamespace, Nested?>(id: "nested", defaultValue: nil)
       let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.set(key, value: Nested()) } }
@@ -131,7 +131,7 @@ import Testing
       let object = Key<GlobalNamespace, NSData?>(id: id, defaultValue: nil)
       #expect(try store.throwing { $0.get(object) } == NSData(data: data))
     }
-    // What is no data is none of it.
+    // Not data, so not affected.
     let text = Key<GlobalNamespace, String>(id: "data0", defaultValue: "none")
     let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.get(text) } }
     #expect(error?.code == .decoding)
@@ -139,7 +139,6 @@ import Testing
     #expect(throws: StorezFailure.self) { try store.throwing { $0.get(bytes) } }
   }
 
-  /// As for numbers that are in the defaults as they are.
   @Test(arguments: [false, true]) func aNumberOfWhichTheTypeHasNoExactValueIsReported(_ isArchived: Bool) throws {
     func put(_ number: Any, _ object: NSNumber, _ id: String) {
       if isArchived {
@@ -166,7 +165,7 @@ import Testing
     #expect(store.get(Key<GlobalNamespace, Double>(id: "fraction", defaultValue: 0)) == 21.5)
     #expect(store.get(Key<GlobalNamespace, Int>(id: "integer", defaultValue: 0)) == Int.max)
     #expect(store.get(Key<GlobalNamespace, Int>(id: "whole", defaultValue: 0)) == 2)
-    // So it can be migrated where it is.
+    // So it can be migrated in place.
     let key = Key<GlobalNamespace, Int>(id: "fraction", defaultValue: 0)
     store.migrate([UserDefaultsStore.Migration(to: key, from: "fraction") { _ in 22 }])
     #expect(try store.throwing { $0.get(key) } == 22)
@@ -179,7 +178,7 @@ import Testing
     #expect(store.get(Key<GlobalNamespace, Double>(id: "double", defaultValue: 0)) == 9.5)
     #expect(store.get(Key<GlobalNamespace, Test?>(id: "test", defaultValue: nil)) == Test(x: 4))
     #expect(store.get(Key<GlobalNamespace, Test?>(id: "null", defaultValue: nil)) == nil)
-    // And what is written it reads.
+    // The store also reads its own form.
     store.set(Key<GlobalNamespace, Test>(id: "test", defaultValue: Test(x: 0)), value: Test(x: 5))
     #expect(store.defaults.data(forKey: "test") == Data("[{\"x\":5}]".utf8))
   }
@@ -204,7 +203,7 @@ import Testing
     let store = UserDefaultsStore(suite: nil)
     store.set(key, value: 3)
     self.store.set(key, value: 4)
-    // Another one, as in a later process: what is to be cleared is in the defaults.
+    // A new object, as in a later process: the list to clear is in the defaults.
     let later = UserDefaultsStore(suite: nil)
     #expect(later.get(key) == 3)
     later.clear()

@@ -5,8 +5,8 @@ import Testing
 @testable import EFStorageKeychainAccess
 
 @Suite struct KeychainStormTests {
-  /// With a keyring of its own, and with another if that one has ended itself: gnome-keyring-daemon 42 does so, seldom,
-  /// when an item goes while it is asked about it ("g_variant_new: expected GVariant of type 'v'").
+  /// Runs on a new keyring, and retries if it has ended by itself: gnome-keyring-daemon 42 sometimes does when an item
+  /// is removed during a query ("g_variant_new: expected GVariant of type 'v'").
   private func withKeyring(_ body: (KeyringSession) throws -> Void) throws {
     for _ in 0..<3 {
       let session = try KeyringSession()
@@ -18,8 +18,8 @@ import Testing
     Issue.record("Three keyrings have ended themselves.")
   }
 
-  /// Runs on threads of its own, since calls block.
-  /// - Throws: what was thrown on one of them; that the service has ended only if nothing else was.
+  /// Runs on new threads, since calls block.
+  /// - Throws: An error of one of them, preferably not the one that the service has ended.
   private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
     let errors = Guarded<[any Error]>([])
     concurrently(count) { thread in
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// Each thread its keys, all on one connection.
+  /// Each thread uses different keys on one connection.
   @Test func separateKeys() throws {
     try withKeyring { session in
       let keychain = session.keychain()
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  /// All threads one key: what is read was written whole, and the item stays one.
+  /// Reads are never torn, and the item stays one.
   @Test func oneKey() throws {
     try withKeyring { session in
       let keychain = session.keychain()
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  /// Many threads that all find no connection yet.
+  /// Many threads connect at the same time.
   @Test func firstUse() throws {
     try withKeyring { session in
       let (options, address) = (session.keychain().options, session.address)
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  /// The service ends and comes back while threads use it: each call works or says that it is unavailable.
+  /// The service restarts during use: each call succeeds or reports that it is unavailable.
   @Test func restarts() throws {
     let session = try KeyringSession()
     let keychain = session.keychain()
@@ -119,7 +119,7 @@ import Testing
           let value = try keychain.get("k")
           #expect(value == "value")
         } catch let error as KeychainError {
-          // A service that is asked while it starts may have nothing open yet.
+          // A starting service may have no open keyring yet.
           #expect([.serviceUnavailable, .locked, .promptDismissed].contains(error.code), "\(error)")
         }
       }

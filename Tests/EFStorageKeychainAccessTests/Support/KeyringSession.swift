@@ -5,11 +5,11 @@ import Testing
 
 @testable import EFStorageKeychainAccess
 
-/// A session bus with a keyring of its own, ended with the last reference: `Scripts/lib/with-keyring` makes it, around
-/// the tests or, where there is none, as a child that ends with this process.
+/// A session bus with a keyring, ended with the last reference. `Scripts/lib/with-keyring` starts it around the tests
+/// or as a child of this process.
 final class KeyringSession: Sendable {
-  /// What the tests share, each with services of its own. None of them locks or ends it. Once it is there, keychains
-  /// that are made by the public initializers use it.
+  /// The shared session. Tests use different service names, and never lock or end it. Keychains from public
+  /// initializers use it too.
   static let shared = Result {
     guard let address = ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"],
       let directory = ProcessInfo.processInfo.environment["WITH_KEYRING_DIRECTORY"]
@@ -23,7 +23,6 @@ final class KeyringSession: Sendable {
 
   let address: String
   let directory: String
-  /// The keyring's process.
   let keyring: pid_t?
   let store: ItemStore
   private let script: ChildProcess?
@@ -36,7 +35,7 @@ final class KeyringSession: Sendable {
 
   /// - Parameters:
   ///   - password: Without one the service keeps the keyring in a text file.
-  ///   - services: The names that the bus can start, and the command lines that it does it with.
+  ///   - services: The names that the bus can start, with their command lines.
   init(keyring: Bool = true, password: Bool = true, services: [String: String] = [:]) throws {
     var arguments = (keyring ? [] : ["--no-keyring"]) + (password ? [] : ["--no-password"])
     var folder: URL?
@@ -77,12 +76,12 @@ final class KeyringSession: Sendable {
     }
   }
 
-  /// A keychain of this session's keyring, for a service that no other test uses.
+  /// A keychain of this session's keyring; by default, its service name is unique.
   func keychain(service: String = "test-\(UUID())", accessGroup: String? = nil) -> Keychain {
     var options = Options()
     options.service = service
     options.accessGroup = accessGroup
-    // Prompts that nobody will see shall fail soon; a loaded machine shall not fail at all.
+    // Prompts that are never answered fail soon enough, and a loaded machine has time.
     options.waits = WaitOptions(timeout: .seconds(20), interactionTimeout: .seconds(20))
     return Keychain(options, store: store)
   }
@@ -98,7 +97,7 @@ final class KeyringSession: Sendable {
       until: Deadline(after: .seconds(20)))
   }
 
-  /// As a prompt would, but with the password from the file.
+  /// Unlocks with the password from the file, instead of a prompt.
   func unlock() throws {
     let connection = try ServiceConnection(address: address, until: Deadline(after: .seconds(20)))
     let password = try Data(contentsOf: URL(fileURLWithPath: directory + "/password"))
@@ -109,7 +108,7 @@ final class KeyringSession: Sendable {
       until: Deadline(after: .seconds(20)))
   }
 
-  /// Starts another keyring in the place of one that has ended.
+  /// Starts a new keyring after the old one has ended.
   func startKeyring(unlocked: Bool = true) throws -> ChildProcess {
     let copy = directory + "/gnome-keyring-daemon"
     let executable = FileManager.default.isExecutableFile(atPath: copy) ? copy : "gnome-keyring-daemon"
@@ -128,7 +127,7 @@ final class KeyringSession: Sendable {
     let child = try ChildProcess(
       URL(fileURLWithPath: "/bin/sh"), ["-c", command, executable, directory, unlocked ? "--unlock" : ""],
       environment: environment, ending: .endOfInput)
-    // Its first line comes before it takes its name.
+    // It prints the first line before it takes its name.
     guard child.readLine() != nil else { throw NotStarted() }
     for _ in 0..<500 {
       do {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EFStorageKeychainAccess
 
-/// Expects the call to fail with this code, and soon. Returns the error and the time it took.
+/// Expects the call to fail soon with this code; returns the error and the duration.
 @discardableResult
 func expectFailure(
   _ code: KeychainError.Code, within limit: Duration, sourceLocation: SourceLocation = #_sourceLocation,

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Many threads on the same references; run under the thread sanitizer as well.
+/// Meant for the thread sanitizer too.
 @Suite(.serialized)
 struct EFStorageStormTests {
   @Test func cacheReferences() throws {
@@ -28,7 +28,7 @@ struct EFStorageStormTests {
     }
   }
 
-  /// What a thread has seen it does not see older again, neither through the reference nor through the cache.
+  /// A thread never sees an older value than before, through the reference or the cache.
   @Test func neverGoesBack() throws {
     let cache = try TemporaryDirectory().cache()
     let reference = EFStorageLMDBCacheRef<Int>.forKey("counter", in: cache)
@@ -65,7 +65,7 @@ struct EFStorageStormTests {
     }
   }
 
-  /// However a thread writes that a content is another one than before.
+  /// Covers every way to make a change that depends on the old content.
   @Test func noChangeIsLost() throws {
     let (directory, defaults) = (try TemporaryDirectory(), TemporaryDefaults())
     let counters = Counters(try directory.cache(), defaults.defaults)
@@ -85,8 +85,7 @@ struct EFStorageStormTests {
     #expect(counters.list.values.allSatisfy { $0 == 100 } && counters.list.count == 8)
   }
 
-  /// Two threads that change two properties within each other, in opposite orders, and a change that goes on on another
-  /// thread.
+  /// Nested changes of two properties in opposite orders, and a change that continues on another thread.
   @Test func changesOfTwoPropertiesEnd() async throws {
     let (directory, defaults) = (try TemporaryDirectory(), TemporaryDefaults())
     let counters = Counters(try directory.cache(), defaults.defaults)

@@ -4,9 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Properties of every kind under one key, as somebody's class has them. One that is used while it is being accessed ends
-/// the process.
-// Sendable: one thread alone uses it.
+/// Properties of every kind with one key. Reentrant access ends the process.
+// Sendable: only one thread uses it.
 final class FailingSettings: @unchecked Sendable {
   struct Size: Codable, Equatable, Sendable, LMDBCacheStorable, UserDefaultsStorable { var points: Int }
 
@@ -46,7 +45,7 @@ final class FailingSettings: @unchecked Sendable {
   }
 }
 
-/// A place that has its content in itself.
+/// A storage that holds its content itself.
 private struct OwnPlace: EFStorage {
   var content: String?
   var wrappedValue: String {
@@ -55,7 +54,7 @@ private struct OwnPlace: EFStorage {
   }
 }
 
-/// A text, during whose conversion something else can happen.
+/// A text that runs a hook during its conversion.
 private struct HookedText: Equatable, LMDBCacheStorable, UserDefaultsStorable {
   @TaskLocal static var whileConverting: (@Sendable () -> Void)?
 
@@ -63,7 +62,7 @@ private struct HookedText: Equatable, LMDBCacheStorable, UserDefaultsStorable {
 
   private func converting<R>(_ body: () -> R) -> R {
     let hook = Self.whileConverting
-    // What the hook stores has none.
+    // Nested conversions run no hook.
     Self.$whileConverting.withValue(nil) { hook?() }
     return body()
   }
@@ -84,7 +83,7 @@ private struct HookedText: Equatable, LMDBCacheStorable, UserDefaultsStorable {
 }
 
 struct CompositionTests {
-  /// Uses the property at the first failure. Returns what it was then.
+  /// Uses the property during the first failure, and returns the value it had then.
   private func using(
     _ property: FailingSettings.Property, of settings: FailingSettings, _ key: String, setting value: Int,
     while body: () -> Void
@@ -106,7 +105,7 @@ struct CompositionTests {
     return seen.current
   }
 
-  /// Exclusive access is for the time of a setter: nothing else of the property may be used meanwhile.
+  /// Failures are reported after the setter, because exclusive access forbids other uses during it.
   @Test(arguments: FailingSettings.Property.allCases)
   func whoIsToldOfAFailedWriteMayUseTheProperty(_ property: FailingSettings.Property) throws {
     let key = "told of writing \(property)"
@@ -116,7 +115,7 @@ struct CompositionTests {
     try cache.close()
     let seen = using(property, of: settings, key, setting: 3) { settings[property] = 1 }
     #expect(seen == 0)
-    // Of the two the one that began first is the last to write.
+    // The write that began first finishes last.
     #expect(settings[property] == (property == .member ? 0 : 1))
   }
 
@@ -210,7 +209,7 @@ struct CompositionTests {
       EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache), backfillsFirst: true)
   }
 
-  /// A read is no reason for a write to be lost.
+  /// A backfill after a read must not overwrite a newer write.
   @Test func backfillingKeepsWhatIsStoredInACacheMeanwhile() throws {
     let directory = try TemporaryDirectory()
     let cache = try directory.cache()
@@ -277,7 +276,7 @@ struct CompositionTests {
     #expect(try cache.value(forKey: "size") == 16 && temporary.defaults.integer(forKey: "size") == 16)
   }
 
-  /// The older form is under the same key: what the first place cannot read the second one can.
+  /// The older form has the same key, and only the second storage can read it.
   @Test func oneKeyInTwoForms() throws {
     let directory = try TemporaryDirectory()
     let cache = try directory.cache()
@@ -291,7 +290,7 @@ struct CompositionTests {
     #expect(try both.content == "3.0" && both.loadContent() == "3.0")
     try both.storeContent("4.0")
     #expect(try both.loadContent() == "4.0" && both.content == "4.0")
-    // What neither can read is an error.
+    // Neither can read this, so it is an error.
     try cache.set([true], forKey: "one")
     #expect(both.content == nil)
     #expect(throws: EFStorageFailure.self) { try both.loadContent() }
@@ -312,7 +311,6 @@ struct CompositionTests {
     #expect(try cache.value(forKey: "points") == 12)
   }
 
-  /// What was removed does not come back in its old form.
   @Test func nilRemovesTheOldForm() throws {
     let temporary = TemporaryDefaults()
     temporary.defaults.set(12, forKey: "points")
@@ -346,7 +344,7 @@ struct CompositionTests {
     #expect(size.content == nil && cache.count == 0)
   }
 
-  /// A null in a cache is a content of the new form.
+  /// In a cache, null is a value of the new form.
   @Test func aNullUnderTheKeyOfBothFormsStays() throws {
     let directory = try TemporaryDirectory()
     let cache = try directory.cache()

@@ -4,7 +4,6 @@ import EFStorageUserDefaults
 import Foundation
 import Testing
 
-/// The one suite that every container passes.
 struct ConformanceTests {
   @Test func cache() throws {
     _ = Failures()
@@ -58,7 +57,7 @@ struct ConformanceTests {
     #expect(conformance.violations() == [])
   }
 
-  /// The check finds what it is there for: a container that keeps its content, as the documentation's does, is stale.
+  /// Detects a container that caches its content, like the one in the documentation.
   @Test func findsStaleReferences() {
     var conformance = EFStorageConformance<EFStorageDrawer<String>>(
       storage: Drawer(), other: Drawer(), contents: ["a", "b"])

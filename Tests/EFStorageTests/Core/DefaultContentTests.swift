@@ -4,13 +4,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Reads and defaults beside writes of other threads.
+/// Reads and defaults during other threads' writes.
 @Suite(.serialized)
 struct DefaultContentTests {
   private struct Point: Codable, Equatable, LMDBCacheStorable, UserDefaultsStorable { var x: Int }
   private enum Level: Int, LMDBCacheStorable, UserDefaultsStorable { case low, high }
 
-  /// What its author wrote tells no reason for a nil.
+  /// A user's conversion gives no reason for nil.
   private struct Own: Equatable, LMDBCacheStorable, UserDefaultsStorable {
     func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success("own") }
     static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Own? {
@@ -22,7 +22,7 @@ struct DefaultContentTests {
     }
   }
 
-  /// A read that meets a removal finds nothing, rather than something that it cannot read.
+  /// A read during a removal finds nothing, not an unreadable value.
   private func readsBesideRemovals<Ref: EFSingleInstanceStorageReference>(
     _ reference: Ref, _ content: Ref.Content, location: SourceLocation = #_sourceLocation
   ) where Ref.Content: Equatable & Sendable, Ref: Sendable {
@@ -67,7 +67,7 @@ struct DefaultContentTests {
     readsBesideRemovals(EFStorageLMDBCacheRef<Own>.forKey("race.own", in: cache), Own())
   }
 
-  /// A default that is stored while another thread writes never replaces what that wrote.
+  /// A default must not replace another thread's write.
   private func defaultsBesideWrites<Wrapper: EFSingleInstanceStorageReferenceWrapper & SendableMetatype>(
     _ rounds: Int, _ make: @escaping @Sendable (String, Bool) -> Wrapper
   ) where Wrapper.Content == Int {

@@ -4,7 +4,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What errors tell: a code to match on, a message with the remedy, and what is beneath it.
 @Suite struct ErrorFormTests {
   private struct Unstorable: LMDBCacheStorable, UserDefaultsStorable {
     struct Reason: Error {}

@@ -2,7 +2,6 @@ import EFStorageCore
 import TestSupport
 import Testing
 
-/// The last failure of a reference, and who is told.
 @Suite struct FailureRecordTests {
   private struct Failure: Error { let wish: LastWish }
 
@@ -32,7 +31,7 @@ import Testing
     #expect(seen.current == 2)
   }
 
-  /// Also not in the round of calls that is under way.
+  /// Not even by notifications in progress.
   @Test func whoHasCancelledIsNotCalled() {
     let observations = Guarded<[EFStorageFailure.Observation]>([])
     let calls = Guarded(0)

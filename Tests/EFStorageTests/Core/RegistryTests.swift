@@ -19,7 +19,7 @@ struct RegistryTests {
     #expect(here.content == Here.Item(a: 1) && there.content == nil)
   }
 
-  /// `==` of strings does not tell them apart; a cache does.
+  /// `==` treats the strings as equal; a cache does not.
   @Test func keysAreBytes() throws {
     let cache = try TemporaryDirectory().cache()
     let composed = EFStorageLMDBCacheRef<Int>.forKey("caf\u{e9}", in: cache)
@@ -71,7 +71,7 @@ struct RegistryTests {
     }
   }
 
-  /// Making a reference may ask for references: no lock is held.
+  /// No lock is held while a reference is made.
   @Test func makingAReferenceMayMakeOthers() throws {
     struct Outer: Codable, LMDBCacheStorable {
       static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? {

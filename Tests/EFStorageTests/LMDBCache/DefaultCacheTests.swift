@@ -4,7 +4,6 @@ import Testing
 
 @testable import EFStorageLMDBCache
 
-/// The cache that is meant where none is named.
 @Suite struct DefaultCacheTests {
   @Test func theOldOneIsReleasedAfterTheLock() throws {
     let directory = try TemporaryDirectory()

@@ -4,11 +4,10 @@ import Storez
 import TestSupport
 import Testing
 
-/// A default that is to be stored, and other processes.
 @Suite struct DefaultProcessTests {
-  /// Text that lets somebody else write just before it is stored.
+  /// A text that lets another writer in just before it is stored.
   private struct Interrupted: LMDBCacheStorable, Equatable {
-    // One test alone sets it, and has it called on its own thread.
+    // Only one test sets it, and it runs on that test's thread.
     nonisolated(unsafe) static var interruption: (() -> Void)?
 
     var text: String
@@ -27,7 +26,7 @@ import Testing
     try ChildProcess("EFStorageTestProcess", ["serve-cache", directory.url.appendingPathComponent("cache").path])
   }
 
-  /// What another process stored since it was looked whether anything is there stays.
+  /// Another process's write after the check must stay.
   @Test func aDefaultDoesNotReplaceWhatAnotherProcessWrote() throws {
     let directory = try TemporaryDirectory()
     let cache = try directory.cache()
@@ -49,8 +48,8 @@ import Testing
 
   private static let visits = Key<GlobalNamespace, Int>(id: "visits", defaultValue: 0)
 
-  /// The store of typed keys and the properties that name no cache have one, which no cleaner of caches empties. In a
-  /// process of its own, since the place of a user's data is looked for once.
+  /// Typed keys and properties without a named cache share one outside the system's cache folder. Uses a child process,
+  /// because the folder is looked up once.
   @Test func theDefaultsOfAnApplicationAreOneCache() async {
     await #expect(processExitsWith: .success) {
       let directory = try TemporaryDirectory()
@@ -70,7 +69,7 @@ import Testing
     }
   }
 
-  /// Many rounds of both at once: each key ends with what the other process set.
+  /// After each race the key has the other process's value.
   @Test func defaultsBesideWritesOfAnotherProcess() throws {
     let directory = try TemporaryDirectory()
     let cache = try directory.cache { $0.disk.groupCommitInterval = .milliseconds(1) }

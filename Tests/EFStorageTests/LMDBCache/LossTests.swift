@@ -4,13 +4,12 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// A cache that was damaged and made anew.
 @Suite struct LossTests {
   let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// A cache that had something under `key`, and has been recovered.
+  /// A cache with a value under `key`, rebuilt after damage.
   private func recovered(_ key: String) throws -> LMDBCache {
     let cache = try directory.cache()
     let wrapper = EFStorageLMDBCache(wrappedValue: 0, forKey: key, in: cache)

@@ -116,7 +116,7 @@ struct ReferenceTests {
     #expect(try property.update { $0 += 1 } == 6)
     clock.advance(by: .seconds(11))
     #expect(property.wrappedValue == 5)
-    // A null is a content, and an object is none of the cache's values.
+    // Null is a content, and objects are not values of the cache.
     let optional = EFStorageLMDBCache<Int?>(wrappedValue: 5, forKey: "optional", in: cache)
     #expect(try optional.update { $0 = nil } == nil && optional.wrappedValue == nil)
     let object = EFStorageLMDBCacheRef<NSString>.forKey("object", in: cache)
@@ -125,7 +125,7 @@ struct ReferenceTests {
     let nowhere = EFStorageLMDBCacheRef<Int>.forKey("key", in: nil)
     _ = Failures()
     #expect(throws: EFStorageFailure.self) { try nowhere.update { $0 = 1 } }
-    // It ends where it would always be changed meanwhile.
+    // Gives up if the content changes during every attempt.
     #expect(throws: EFStorageFailure.self) {
       try EFStorageLMDBCacheRef<Int>.forKey("self", in: cache).update {
         try cache.increment(forKey: "self")
@@ -145,7 +145,7 @@ struct ReferenceTests {
     #expect(count.wrappedValue == 400)
   }
 
-  /// In a program of its own, with optimized code in an optimized build: elsewhere nothing is torn.
+  /// Runs a separate program, since only optimized code can tear a read.
   @Test func readsAreWholeWhileAnotherThreadWrites() throws {
     let process = try ChildProcess(
       "EFStorageTestProcess", ["storm", directory.url.appendingPathComponent("storm").path, "2000"])
@@ -167,13 +167,13 @@ struct ReferenceTests {
     try wrapper._ref.store(2, expiresIn: .seconds(5))
     #expect(wrapper.wrappedValue == 2)
     cache.memoryCache.removeAll()
-    // Read from the disk, which knows the expiry as well.
+    // Read from disk, with the expiry.
     #expect(EFStorageLMDBCacheRef<Int>.forKey("key", in: cache).content == 2)
     clock.advance(by: .seconds(6))
     #expect(wrapper.wrappedValue == 0)
   }
 
-  /// A content that is read again and again without a look into the cache is still in use.
+  /// Repeated reads from the reference count as uses of the entry.
   @Test func readsCountAsAccesses() throws {
     let clock = ManualClock()
     let cache = try directory.cache("recency") { $0.clock = .manual(clock) }
@@ -183,7 +183,7 @@ struct ReferenceTests {
     for _ in 0..<10 {
       clock.advance(by: .seconds(60))
       cache.store.maintenance.enqueue()
-      // In turn: it has run when this has.
+      // Jobs run in order, so this waits for earlier ones.
       try cache.store.writer.run { .success(()) }
       #expect(reference.content == 1)
     }
@@ -253,7 +253,6 @@ struct ReferenceTests {
     #expect(failures.kinds == [.loading, .storage])
   }
 
-  /// The files of a cache are closed beneath its memory tier.
   @Test func diskTierIsClosedFirst() throws {
     _ = Failures()
     let reference = EFStorageLMDBCacheRef<Int>.forKey("key", in: cache)
@@ -268,7 +267,7 @@ struct ReferenceTests {
     let failures = Failures(of: "nowhere")
     let reference = EFStorageLMDBCacheRef<Int>.forKey("nowhere", in: nil)
     for _ in 0..<2 { #expect(reference.content == nil) }
-    // Nobody could tell it from a content that was never set.
+    // It would look like a content that was never set.
     let unread = #expect(throws: EFStorageFailure.self) { try reference.loadContent() }
     #expect((unread?.underlying as? CacheError)?.code == .storageFailed && unread?.kind == .loading)
     reference.content = 1

@@ -10,7 +10,7 @@ private struct Person: Codable, Equatable, LMDBCacheStorable {
   var friends: [Person]
 }
 
-/// As its users wrote it for YYCache, with the names changed.
+/// As users wrote it for YYCache, with the names changed.
 private struct Ported: LMDBCacheStorable, Equatable {
   var words: [String]
   func asLMDBCacheStorable() -> Result<any NSCoding, any Error> {
@@ -23,7 +23,6 @@ private struct Ported: LMDBCacheStorable, Equatable {
   }
 }
 
-/// Converts by way of another storable type.
 private struct Temperature: Codable, Equatable, LMDBCacheStorable {
   var degrees: Double
   func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { "\(degrees)".asLMDBCacheStorable() }
@@ -32,7 +31,7 @@ private struct Temperature: Codable, Equatable, LMDBCacheStorable {
   }
 }
 
-// Not private: Foundation on Linux has no name for what is not at the top level.
+// Not private: Foundation on Linux can name top-level classes only.
 final class Marker: NSObject, NSCoding, LMDBCacheStorable {
   let number: Int
   init(_ number: Int) { self.number = number }
@@ -122,7 +121,7 @@ struct StorableTests {
     #expect(try cache.value(forKey: "mode") == "dusk")
   }
 
-  /// Elements without raw values have to be Codable.
+  /// Elements without raw values must be Codable.
   @Test func otherElementsAreRefused() throws {
     let cache = try TemporaryDirectory().cache()
     let failures = Failures(of: "ported")
@@ -151,7 +150,7 @@ struct StorableTests {
     #expect(EFStorageLMDBCache<Int?>(wrappedValue: 1, forKey: "nothing", in: cache).wrappedValue == 1)
   }
 
-  /// A default would take the place of what may be there.
+  /// A default would overwrite the unreadable value.
   @Test func whatCannotBeReadIsNotNothing() throws {
     let directory = try TemporaryDirectory()
     let cache = try directory.cache()

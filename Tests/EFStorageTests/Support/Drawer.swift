@@ -1,7 +1,7 @@
 public import EFStorageCore
 
-// A container of one's own, written as EFStorage's documentation shows, in Swift 6 mode and without Foundation. What the
-// language demands besides is the annotation of `shared`.
+// A user-defined container, as shown in EFStorage's documentation, in Swift 6 mode and without Foundation. Swift 6
+// additionally requires the annotation of `shared`.
 
 public final class Drawer: Equatable {
   nonisolated(unsafe) public static let shared = Drawer()

@@ -1,12 +1,12 @@
 import EFStorageCore
 import TestSupport
 
-/// The failures that are reported while it lives. Failed conversions do not stop the tests.
+/// Collects the reported failures during its lifetime. Failed conversions do not stop the tests.
 final class Failures: Sendable {
   private let failures = Guarded<[EFStorageFailure]>([])
   private let observation: EFStorageFailure.Observation
 
-  /// - Parameter key: Only those of this key; nil: all.
+  /// - Parameter key: Restricts it to this key; nil: all.
   init(of key: String? = nil) {
     EFStorageFailure.trapsOnConversionFailureInDebugBuilds = false
     let failures = failures

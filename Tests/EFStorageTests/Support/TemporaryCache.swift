@@ -2,7 +2,7 @@ import EFStorageLMDBCache
 import Foundation
 import Logging
 
-/// A directory with caches in it, which goes away with the object.
+/// A temporary directory for caches, removed with the object.
 final class TemporaryDirectory: Sendable {
   let url: URL
 
@@ -22,7 +22,7 @@ final class TemporaryDirectory: Sendable {
   }
 }
 
-/// Defaults of their own, removed with the object.
+/// User defaults in a suite that is removed with the object.
 final class TemporaryDefaults: @unchecked Sendable {  // Sendable: UserDefaults locks for itself.
   let suite = "efstorage-test-" + UUID().uuidString
   let defaults: UserDefaults
@@ -33,7 +33,7 @@ final class TemporaryDefaults: @unchecked Sendable {  // Sendable: UserDefaults 
     defaults.removePersistentDomain(forName: suite)
     for key in defaults.dictionaryRepresentation().keys { defaults.removeObject(forKey: key) }
     _ = defaults.synchronize()
-    // Foundation removes the file of an empty suite; the copy stays.
+    // Foundation removes an empty suite's file, but not the copy.
     let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
     try? FileManager.default.removeItem(atPath: configuration + "/.\(suite).plist.copy")
   }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What becomes of the file of a suite when processes end while it is written. Foundation on Linux truncates it first.
+/// Processes that end while a suite's file is written; Foundation on Linux truncates it first.
 @Suite(.serialized)
 struct DefaultsFileTests {
   private let directory: TemporaryDirectory
@@ -28,7 +28,7 @@ struct DefaultsFileTests {
     try handle.close()
   }
 
-  /// The changes are written after 100 ms: the process exits a little before, meanwhile, and a little after.
+  /// Changes are written after 100 ms; processes exit before, during and after that.
   @Test func exitsDuringASynchronization() throws {
     try fill()
     for content in 0..<40 {
@@ -38,7 +38,7 @@ struct DefaultsFileTests {
     }
   }
 
-  /// One that is killed may lose what it has set last.
+  /// A killed process may lose its last changes.
   @Test func killsDuringASynchronization() throws {
     try fill()
     var random = SeededRandom(1)
@@ -55,7 +55,7 @@ struct DefaultsFileTests {
   @Test(arguments: [0, 1, 40, 2_000])
   func aDamagedFileIsRestoredAndTold(length: UInt64) throws {
     try fill()
-    // The copy has what was there before the last writing.
+    // The copy has the state before the last write.
     #expect(try start("exit-defaults", suite, "1", "0").readRemaining() == [])
     try truncate(to: length)
     let found = try check()
@@ -73,18 +73,16 @@ struct DefaultsFileTests {
     #expect(found.filter { $0.hasPrefix("loss key") }.count == 100 && found.contains("loss changing"))
     #expect(found.last == "missing 100 changing nil")
     #expect(FileManager.default.fileExists(atPath: file + ".damaged") == (length > 0))
-    // It can be used again.
     try fill()
     #expect(try check() == ["missing 0 changing nil"])
   }
 
-  /// A file that somebody has removed was not lost.
+  /// A deleted file is not restored.
   @Test func aRemovedFileStaysRemoved() throws {
     try fill()
     #expect(try start("exit-defaults", suite, "1", "0").readRemaining() == [])
     try FileManager.default.removeItem(atPath: file)
     #expect(try check() == ["missing 100 changing nil"])
-    // Nor is there anything to be restored.
     #expect(!FileManager.default.fileExists(atPath: copy))
     #expect(try start("exit-defaults", suite, "2", "0").readRemaining() == [])
     try truncate(to: 0)
@@ -104,10 +102,10 @@ struct DefaultsFileTests {
     #expect(try check().last == "missing 100 changing 1")
   }
 
-  /// A process that is suspended with the lock holds nobody up for ever.
+  /// A suspended process that holds the lock must not block others forever.
   @Test func aLockThatIsKept() throws {
     try fill()
-    // Not inherited by the process, which would keep the lock.
+    // Close-on-exec: a child would keep the lock.
     let descriptor = open(copy, O_RDWR | O_CLOEXEC)
     #expect(flock(descriptor, LOCK_EX) == 0)
     let process = try start("churn-defaults", suite)
@@ -132,7 +130,7 @@ struct DefaultsFileTests {
     #expect(try check().last?.hasPrefix("missing 0 changing 4") == true)
   }
 
-  /// For each property one process stores its default, and the others find it.
+  /// One process stores each property's default, and the others find it.
   @Test func oneDefaultIsStored() throws {
     for round in 0..<5 {
       let suite = "persisting\(round)"

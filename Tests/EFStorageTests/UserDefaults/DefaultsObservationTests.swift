@@ -5,7 +5,6 @@ import Testing
 
 @testable import EFStorageUserDefaults
 
-/// What happens to a content in user defaults, as a sequence and as an object that Observation tracks.
 @Suite(.timeLimit(.minutes(30))) struct DefaultsObservationTests {
   private let temporary = TemporaryDefaults()
 
@@ -15,11 +14,11 @@ import Testing
     _ type: Content.Type = Content.self, _ key: String = "key"
   ) -> EFStorageUserDefaultsRef<Content> { .forKey(key, in: temporary.defaults) }
 
-  /// Returns when everybody has been woken twice since.
+  /// Returns after all observers have been notified twice.
   private func twoLooksLater() async {
     var looks = DefaultsFeed.shared.watch("look").makeAsyncIterator()
     for number in 0..<2 {
-      // Past the references, so that a look alone tells of it.
+      // Bypasses the references, so only polling finds it.
       temporary.defaults.set(number, forKey: "look")
       _ = await looks.next()
     }
@@ -31,7 +30,7 @@ import Testing
     #expect(try await values.next() == .some(nil))
     reference.content = 1
     #expect(try await values.next() == 1)
-    // Others, and what is the same again, are none of it.
+    // Other keys and unchanged values are ignored.
     for number in 0..<100 { self.reference(Int.self, "key\(number)").content = number }
     reference.content = 1
     reference.content = 2
@@ -42,12 +41,12 @@ import Testing
     #expect(try await values.next() == 3)
     for number in 4...1_000 { reference.content = number }
     #expect(try await values.next() == 1_000)
-    // Another one begins with what is there.
+    // A new iterator starts with the current value.
     var others = reference.values.makeAsyncIterator()
     #expect(try await others.next() == 1_000)
   }
 
-  /// Also of what is written past the references, and through another object of the suite.
+  /// Includes writes that bypass the references or use another object of the suite.
   @Test func whatIsWrittenPastTheReferencesIsSeen() async throws {
     let reference = reference(String.self)
     var values = reference.values.makeAsyncIterator()
@@ -63,7 +62,7 @@ import Testing
     #expect(try await values.next() == .some(nil))
   }
 
-  /// The first change through a reference has what is in the file read again.
+  /// A change through a reference rereads the file.
   @Test func whatAnotherProcessWritesIsSeen() async throws {
     var values = reference(Int.self, "int").values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
@@ -85,7 +84,6 @@ import Testing
     }
     #expect(try await becomesTrue(within: .seconds(600)) { !seen.current.isEmpty })
     await twoLooksLater()
-    // Another NaN is the same.
     reference.content = .nan
     reference.content = 1
     try await task.value
@@ -148,7 +146,7 @@ import Testing
     EFStorageUserDefaults(wrappedValue: -1, forKey: key, in: temporary.defaults, isObserved: true)
   }
 
-  /// Reads in a tracked scope. The result becomes true when what was read has changed.
+  /// Reads in a tracked scope; the flag is set when something read has changed.
   private func changed(after read: () -> Void) -> Guarded<Bool> {
     let flag = Guarded(false)
     withObservationTracking(read) { flag { $0 = true } }
@@ -167,21 +165,20 @@ import Testing
     }
     #expect(try await becomesTrue(within: .seconds(600)) { change.current })
     #expect(observed.wrappedValue == (what == "removal" ? -1 : 2))
-    // And once more.
     let next = changed { _ = observed.wrappedValue }
     reference.content = 3
     #expect(try await becomesTrue(within: .seconds(600)) { next.current })
     #expect(observed.wrappedValue == 3)
   }
 
-  /// Observation watches from the end of the closure on, and others have seen the change by then.
+  /// Observation starts when the closure ends, after others have seen the change.
   @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
     let reference = reference(Int.self)
     reference.content = 0
     let observed = observed()
     let (change, isRead, areOthersTold) = (Guarded(false), Guarded(false), Guarded(false))
     let latest = Guarded<Guarded<Bool>?>(nil)
-    /// On another thread, where it is no part of what this one tracks.
+    /// Runs on another thread, outside this one's tracking.
     @Sendable func changedForAnother() -> Guarded<Bool> {
       onThread(stack: 1 << 20) {
         let flag = Guarded(false)
@@ -212,7 +209,7 @@ import Testing
     #expect(try await becomesTrue(within: .seconds(600)) { isRead.current })
     #expect(areOthersTold.current)
     #expect(try await becomesTrue(within: .seconds(600)) { change.current })
-    // Who knows of it already is left alone.
+    // Trackers that already know are not notified.
     #expect(latest.current?.current == false)
   }
 
@@ -241,7 +238,7 @@ import Testing
     #expect(try await becomesTrue(within: .seconds(600)) { !DefaultsFeed.shared.isWatched(key) })
   }
 
-  /// A feed of its own: others watch the shared one.
+  /// Uses a separate feed, because other tests observe the shared one.
   @Test func nobodyLooksWhereNobodyWatches() {
     let feed = DefaultsFeed()
     #expect(!feed.isLooking)

@@ -20,7 +20,7 @@ struct UserDefaultsTests {
     #expect(reader.readRemaining() == ["compared"])
   }
 
-  /// In a process of its own, since other tests have the defaults of all.
+  /// Uses a child process, because the standard defaults are shared with other tests.
   @Test func sharedDefaultsAreTheDefaultOfAll() async {
     await #expect(processExitsWith: .success) {
       let temporary = TemporaryDefaults()
@@ -71,7 +71,7 @@ struct UserDefaultsTests {
   }
 
   #if !canImport(Darwin)
-    /// Foundation's archiver on Linux ends the process for it, so that this is for one of its own.
+    /// Foundation's archiver on Linux ends the process for it, so a child process tries it.
     @Test func whatHoldsAnObjectThatHasNoNameIsReported() async {
       await #expect(processExitsWith: .success) {
         let temporary = TemporaryDefaults()
@@ -102,7 +102,7 @@ struct UserDefaultsTests {
     location: SourceLocation = #_sourceLocation
   ) {
     let temporary = TemporaryDefaults()
-    // As launch arguments are, since no property list is between them and the reader.
+    // Set like launch arguments, which are not limited to property lists.
     temporary.defaults.setVolatileDomain(["key": object], forName: UserDefaults.argumentDomain)
     let found = EFStorageUserDefaultsRef<Content>.forKey("key", in: temporary.defaults).content
     let foundation = foundation(temporary.defaults)
@@ -111,7 +111,7 @@ struct UserDefaultsTests {
       EFStorageUserDefaultsRef<Content?>.forKey("key", in: temporary.defaults).content == content.map(Optional.some))
   }
 
-  /// Launch arguments, and values of other code.
+  /// Launch arguments, and values written by other code.
   @Test func whatFoundationReadsIsRead() {
     let failures = Failures(of: "key")
     for text in ["YES", "yes", "Y", "true", "T", "1", "2"] { reads(text, true) { $0.bool(forKey: "key") } }
@@ -158,7 +158,7 @@ struct UserDefaultsTests {
   }
 
   #if !canImport(Darwin)
-    /// Foundation drops it when it reads the file, and what is stored would be another key's.
+    /// Foundation drops such a key when it reads the file, so it would collide with another.
     @Test func aKeyThatFoundationChangesIsRefused() throws {
       let temporary = TemporaryDefaults()
       let failures = Failures(of: "\u{feff}key")

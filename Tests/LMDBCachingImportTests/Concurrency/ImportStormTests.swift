@@ -5,11 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Threads that use the cache while it is imported into.
 @Suite struct ImportStormTests {
   let place = Place()
 
-  /// A program starts to use the cache while its old one is still being imported.
+  /// A program uses the cache while the old one is still being imported.
   @Test(arguments: StoreKind.all)
   func whatIsWrittenMeanwhileIsNewer(_ kind: StoreKind) throws {
     let entries = (0..<2_000).map { (key: "key \($0)", text: "value \($0)") }

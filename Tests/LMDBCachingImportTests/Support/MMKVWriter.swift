@@ -1,12 +1,11 @@
 import Foundation
 
-/// Makes files of MMKV, byte by byte.
 struct MMKVWriter {
-  /// What the contents begin with: a number that says nothing. Since version 1.2 it has four bytes.
+  /// The start of the contents, a meaningless number; four bytes since version 1.2.
   var head: [UInt8] = [0xFF, 0xFF, 0xFF, 0x07]
   var version: UInt32 = 4
   var vector = [UInt8](repeating: 0, count: 16)
-  /// Flags: 1 – values end with the time of their expiry.
+  /// Flags: 1 – values end with their expiry time.
   var flags: UInt64 = 0
   private(set) var pairs: [UInt8] = []
 
@@ -18,7 +17,7 @@ struct MMKVWriter {
 
   mutating func append(_ bytes: [UInt8]) { pairs += bytes }
 
-  /// A number of seven bits a byte, the lowest first.
+  /// A varint: seven bits a byte, the lowest first.
   static func number(_ value: UInt64) -> [UInt8] {
     var (bytes, rest): ([UInt8], UInt64) = ([], value)
     while rest > 0x7F {
@@ -30,7 +29,7 @@ struct MMKVWriter {
 
   static func number(_ value: Int64) -> [UInt8] { number(UInt64(bitPattern: value)) }
 
-  /// Bytes with their length in front.
+  /// Bytes after their length.
   static func held(_ bytes: [UInt8]) -> [UInt8] { number(UInt64(bytes.count)) + bytes }
 
   static func word(_ value: some FixedWidthInteger) -> [UInt8] {
@@ -47,13 +46,13 @@ struct MMKVWriter {
     return ~sum
   }
 
-  /// The file: the length, the contents, and zeros up to a page's end.
+  /// The file: length, contents, and zeros up to the end of a page.
   var file: [UInt8] {
     let bytes = Self.word(UInt32(contents.count)) + contents
     return bytes + [UInt8](repeating: 0, count: 4096 - bytes.count % 4096)
   }
 
-  /// The file beside it.
+  /// The `.crc` file.
   var metadata: [UInt8] {
     metadata(checksum: Self.checksum(contents), length: contents.count, lastChecksum: 0, lastLength: 0)
   }

@@ -4,7 +4,7 @@ import LMDBCachingImport
 import Logging
 import Testing
 
-/// A directory for a test, which goes away with the object.
+/// A temporary directory, removed with the object.
 final class Place: Sendable {
   let url: URL
 
@@ -15,7 +15,7 @@ final class Place: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  /// Where a test puts the store that is imported.
+  /// The place of the store to import.
   var store: URL { url.appendingPathComponent("store") }
 
   func path(_ name: String) -> String { url.appendingPathComponent(name).path }
@@ -29,7 +29,7 @@ final class Place: Sendable {
     return try LMDBCache(directory: url.appendingPathComponent("cache"), configuration: configuration)
   }
 
-  /// Writes a file, with the directories above it.
+  /// Writes a file, and creates its parent directories.
   @discardableResult
   func write(_ bytes: some Sequence<UInt8>, to name: String, modified: Date? = nil) throws -> String {
     let file = url.appendingPathComponent(name)
@@ -43,7 +43,7 @@ final class Place: Sendable {
   }
 }
 
-/// The code of the error that an import ends with; nil: it does not.
+/// The code of the error that an import throws, or nil.
 func importErrorCode<R>(_ body: () throws -> R) -> ImportError.Code? { importError(body)?.code }
 
 func importError<R>(_ body: () throws -> R) -> ImportError? {
@@ -55,7 +55,7 @@ func importError<R>(_ body: () throws -> R) -> ImportError? {
   }
 }
 
-/// The reason of each refusal by its key.
+/// The refusal reasons by key.
 func reasons(_ report: ImportReport) -> [String: ImportRefusal.Reason] {
   Dictionary(report.refusals.map { ($0.key, $0.reason) }, uniquingKeysWith: { first, _ in first })
 }

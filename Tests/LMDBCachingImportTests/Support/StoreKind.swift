@@ -3,15 +3,15 @@ import LMDBCaching
 import LMDBCachingImport
 import Testing
 
-/// A kind of store, for the tests that every source has to pass: texts under keys, as that kind has them.
+/// A kind of store, for the tests that every source must pass: texts under keys.
 struct StoreKind: Sendable, CustomTestStringConvertible {
   let testDescription: String
-  /// Writes the store anew.
+  /// Writes a new store.
   let write: @Sendable ([(key: String, text: String)], Place) throws -> Void
   let source: @Sendable (Place) -> ImportSource
-  /// Reads a text that was imported.
+  /// Reads an imported text.
   let read: @Sendable (LMDBCache, String) throws -> String?
-  /// A path at which there is something of another kind.
+  /// The source for a path with content of another kind.
   let foreign: @Sendable (Place) throws -> ImportSource
 
   static let all: [StoreKind] = [yyCache, mmkv, pinCache, files, userDefaults]
@@ -77,7 +77,6 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     foreign: { .userDefaults(file: try foreignFile($0)) })
 }
 
-/// What `NSKeyedArchiver` makes of an object.
 func archive(_ object: some NSObject & NSCoding) throws -> Data {
   try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
 }

@@ -1,7 +1,7 @@
 import CSQLite
 import Foundation
 
-/// Makes the directory of a YYCache: the table as its source code documents it, and `data` beside it.
+/// Writes a YYCache directory: its documented table, and a `data` folder.
 final class YYCacheWriter {
   private var connection: OpaquePointer?
   private let directory: URL
@@ -31,7 +31,7 @@ final class YYCacheWriter {
     if status != SQLITE_OK && status != SQLITE_DONE { throw Failure(status: status) }
   }
 
-  /// Where a table's tree begins, from 1 on.
+  /// The root page of a table's tree, starting at 1.
   func rootPage(of table: String) throws -> Int {
     var statement: OpaquePointer?
     try check(sqlite3_prepare_v2(connection, "SELECT rootpage FROM sqlite_master WHERE name = ?1", -1, &statement, nil))
@@ -43,7 +43,7 @@ final class YYCacheWriter {
 
   func execute(_ sql: String) throws { try check(sqlite3_exec(connection, sql, nil, nil, nil)) }
 
-  /// Adds a row, with the value in it, or in a file if that is named.
+  /// Adds a row, with its value inline, or in a file if that is named.
   func add(
     _ key: String, _ value: Data?, file: String? = nil, size: Int? = nil, modified: Int = 1_600_000_000,
     accessed: Int = 1_650_000_000, extended: Data? = nil
@@ -54,12 +54,12 @@ final class YYCacheWriter {
       file == nil ? value : nil, extended)
   }
 
-  /// The same with what stands for the values of the seven columns.
+  /// Adds a row with SQL for the values of the seven columns.
   func add(_ values: String, _ key: String, _ file: String?, _ inline: Data?, _ extended: Data?) throws {
     var statement: OpaquePointer?
     try check(sqlite3_prepare_v2(connection, "INSERT INTO manifest VALUES (\(values))", -1, &statement, nil))
     defer { sqlite3_finalize(statement) }
-    // Copied by SQLite.
+    // Makes SQLite copy the bytes.
     let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     try bind(key.withCString { sqlite3_bind_text(statement, 1, $0, Int32(key.utf8.count), transient) })
     if let file { try bind(sqlite3_bind_text(statement, 2, file, -1, transient)) }
@@ -73,6 +73,6 @@ final class YYCacheWriter {
     try check(sqlite3_step(statement))
   }
 
-  /// Not every row has a place for each of them.
+  /// Ignores parameters that a row does not use.
   private func bind(_ status: Int32) throws { if status != SQLITE_RANGE { try check(status) } }
 }

@@ -3,9 +3,9 @@ import Storez
 import TestSupport
 import Testing
 
-/// Several threads on one store. Run under the thread sanitizer too.
+/// Meant for the thread sanitizer too.
 struct StorezStormTests {
-  /// Counts what is set; no set may come between the read and the write of another.
+  /// A counter that detects lost updates.
   struct Counter: KeyType {
     typealias NamespaceType = Animals
     let stringValue = "animals:counter"
@@ -18,7 +18,7 @@ struct StorezStormTests {
     let temporary = try TemporaryCache()
     let memory = CacheStore()
     let key = Counter()
-    // Long enough for user defaults to be synchronized meanwhile; under the thread sanitizer they take minutes for that.
+    // Long enough for user defaults to synchronize; the thread sanitizer makes that very slow.
     let perThread = Sanitizer.thread.isActive ? 100 : 1_500
     let isDone = Guarded(false)
     let group = DispatchGroup()

@@ -1,11 +1,11 @@
 import Storez
 import Testing
 
-/// A store of any kind, for what they have in common: its typed functions for some kinds of keys.
+/// Type-erases a store, for what all stores have in common.
 struct AnyStore: CustomTestStringConvertible, Sendable {
   let testDescription: String
   let store: any Store & Sendable
-  /// What the values are in.
+  /// Owns the storage of the values.
   private let owner: any Sendable
 
   let getText: @Sendable (RecordingKey<String>) -> String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Of two kinds: an object with a coder, and Codable.
+/// Both an NSCoding object and Codable.
 final class Both: NSObject, NSCoding, Codable {
   let text: String
   init(_ text: String) { self.text = text }

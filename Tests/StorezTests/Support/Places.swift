@@ -3,7 +3,7 @@ import LMDBCaching
 import Logging
 import Storez
 
-/// User defaults in a suite of their own, which go away with the object.
+/// User defaults in a suite that is removed with the object.
 final class TemporarySuite: Sendable {
   let suite = "storez-test-" + UUID().uuidString
   let store: UserDefaultsStore
@@ -14,13 +14,13 @@ final class TemporarySuite: Sendable {
     store.clear()
     store.defaults.removePersistentDomain(forName: suite)
     _ = store.defaults.synchronize()
-    // Foundation removes the file of an empty suite; the copy stays.
+    // Foundation removes an empty suite's file, but not the copy.
     let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
     try? FileManager.default.removeItem(atPath: configuration + "/.\(suite).plist.copy")
   }
 }
 
-/// A cache in a directory of its own, which goes away with the object.
+/// A cache in a temporary directory, removed with the object.
 final class TemporaryCache: Sendable {
   let url = FileManager.default.temporaryDirectory.appendingPathComponent("storez-test-" + UUID().uuidString)
   let cache: LMDBCache

@@ -1,7 +1,7 @@
 import Storez
 import TestSupport
 
-/// What the hooks of one test noted, in order.
+/// The hook calls of one test, in order.
 final class Recorder: Sendable {
   @TaskLocal static var current: Recorder?
   private let notes = Guarded<[String]>([])
@@ -24,7 +24,7 @@ enum Recorded: Namespace {
   static func postCommitHook() { Recorder.note("post") }
 }
 
-/// Notes every call; `read` is asked what is stored at that moment.
+/// Records each call together with the stored value, read by `read`.
 struct RecordingKey<V: Sendable>: KeyType, Sendable {
   typealias NamespaceType = Recorded
 

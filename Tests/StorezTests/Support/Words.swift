@@ -1,7 +1,7 @@
 import Foundation
 import Storez
 
-/// Converted for every store. Words with a semicolon cannot be stored, and what starts with one cannot be read.
+/// Converts for every store. Words with a semicolon cannot be stored, and text that starts with one cannot be read.
 struct Words: Equatable, Sendable {
   var words: [String]
 
