@@ -260,7 +260,7 @@ struct MigrationTests {
         hook = {
           let suite = "storez-test-" + UUID().uuidString
           suites { $0.append(suite) }
-          // Opening a damaged file takes the same lock as writing one.
+          // Opening a damaged file takes the same path as writing one.
           let isThere = FileManager.default.createFile(atPath: "\(configuration)/\(suite).plist", contents: Data())
           let isOpened = finishes { _ = UserDefaultsStore(suite: suite) }
           areOpened { $0.append(isThere && isOpened) }

@@ -48,7 +48,7 @@ import Testing
 
   private static let visits = Key<GlobalNamespace, Int>(id: "visits", defaultValue: 0)
 
-  /// Typed keys and properties without a named cache share one outside the system's cache folder. Uses a child process,
+  /// Typed keys, and properties that name no cache, share one that cache cleaners leave alone. Uses a child process,
   /// because the folder is looked up once.
   @Test func theDefaultsOfAnApplicationAreOneCache() async {
     await #expect(processExitsWith: .success) {

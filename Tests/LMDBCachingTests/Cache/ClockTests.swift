@@ -141,7 +141,7 @@ import Testing
     try cache.close()
   }
 
-  /// Includes durations longer than 64 bits of seconds.
+  /// Includes durations beyond 64 bits of seconds.
   @Test(
     arguments: [
       (.zero, 0), (.seconds(-1), -1_000_000_000), (.nanoseconds(Int64.max), .max), (.nanoseconds(Int64.min), .min),

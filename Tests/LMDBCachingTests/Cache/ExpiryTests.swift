@@ -83,7 +83,7 @@ import Testing
       clock.advance(by: .seconds(11))
       #expect(try read("key") == nil)
       try expect("key", in: cache, isLive: false)
-      // A lifetime of zero or less stores nothing and removes nothing.
+      // A lifetime of zero or less is an error, and removes nothing.
       for lifetime in [Duration.zero, .seconds(-1)] {
         #expect(
           errorCode {

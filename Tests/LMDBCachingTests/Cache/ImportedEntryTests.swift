@@ -88,7 +88,7 @@ import Testing
 
   @Test func aWriteInBetweenIsNewer() throws {
     let cache = try directory.open()
-    // Changes the entry between check and write: a stale isPresent, then a failing condition.
+    // A write may come between the presence check and the conditional write, which then fails.
     let entries = try (0..<50).map { try entry("key \($0)", "old") }
     for round in 0..<20 {
       let key = "key \(round)"

@@ -201,7 +201,7 @@ import Testing
         if random.below(4) > 0 { return }
         try cache.close()
         cache = try open(clock)
-        // Failures are not shared with another cache object.
+        // A reopened cache has no record of failures.
         pauses = [:]
         count("reopening")
       default: clock.advance(by: .milliseconds(random.below(6_000)))

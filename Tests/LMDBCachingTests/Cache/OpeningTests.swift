@@ -141,7 +141,7 @@ import Testing
     try cache.close()
   }
 
-  /// The last steps of a close may fail without leaving a lock behind for others.
+  /// The last steps of a close may fail, but its files and locks are released anyway.
   @Test(arguments: [(Durability.fast, FaultInjection.Call.envSync), (.fast, .syncfs), (.ordered, .flock)])
   func aClosedCacheHasNothingOpenAlsoIfThatFails(
     _ durability: Durability, _ call: FaultInjection.Call
@@ -326,8 +326,8 @@ import Testing
     }
   }
 
-  /// A `.fast` cache that was open during a system crash is not trusted. Opening it with another durability is an
-  /// error, unless it may be rebuilt.
+  /// A `.fast` cache that was open during a system crash is not trusted. Only an opening with `.fast` and recovery
+  /// discards it; any other fails and changes nothing.
   @Test(arguments: [
     (Durability.ordered, true), (.ordered, false), (.full, true), (.full, false), (.fast, false),
   ])

@@ -260,7 +260,7 @@ import Testing
     try cache.flush()
     #expect(try cache.store.database.tagRemovals().removals.count == 1)
     #expect(try cache.value(Int.self, forKey: "key") == 2)
-    // Trimming everything keeps it, because other processes may still commit.
+    // Trimming everything keeps the removals, because other processes may still commit.
     try cache.removeAll(taggedWith: "2")
     try cache.diskCache.trim(toCount: 0)
     #expect(try cache.store.database.tagRemovals().removals.count == 2)

@@ -104,7 +104,7 @@ import Testing
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     let code = Guarded<CacheError.Code?>(nil)
-    // Asks the source when it comes after the failure: nothing shows when it began to wait.
+    // A caller that comes after the failure asks the source, and nothing shows when it began to wait.
     for round in 1...100 where code.current == nil {
       let key = "key\(round)"
       child.send("slowload \(key)")

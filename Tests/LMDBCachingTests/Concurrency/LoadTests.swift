@@ -208,7 +208,7 @@ import Testing
     try await cache.close()
   }
 
-  /// A load started after a write never returns an older value, whoever leads it.
+  /// A call that starts after a write has returned never gets an older value, even from a shared load.
   @Test(arguments: 0..<6 as Range<UInt64>)
   func stormOfWritesAndLoads(_ seed: UInt64) async throws {
     func open() throws -> LMDBCache {

@@ -261,7 +261,7 @@ import Testing
     try caches[1].close()
   }
 
-  /// A caller that requires a value cannot use a cached absence, so it loads.
+  /// A caller that requires a value cannot use a shared load that found none, so it loads.
   @Test(arguments: [false, true]) func whoNeedsAValueDoesNotGetNone(_ isTask: Bool) async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<Int?>(nil))

@@ -18,7 +18,7 @@ import Testing
       }
       try cache.set("own", forKey: "own", tags: ["odd\(round % 2)"])
       try cache.flush()
-      // Loads them into both memory tiers.
+      // Loads them into every memory tier.
       for index in 0..<2 {
         #expect(try cache.value(String.self, forKey: "key\(index)") == "\(round)")
         for child in children { #expect(child.run("get key\(index)") == "\(round)") }

@@ -44,7 +44,7 @@ import Testing
     try reopened.close()
   }
 
-  /// A segment must name its journal, so that the values can be found after a crash.
+  /// After a crash, the segment must name the journal that refers to its values.
   @Test func aNewJournalIsWrittenDownInTheEnd() throws {
     let cache = try values.open { neverCommitting(&$0) }
     let store = cache.store

@@ -79,14 +79,14 @@ import Testing
     try cache.close()
   }
 
-  /// Frequent use prolongs an entry's life in proportion, and no longer.
+  /// Regular use prolongs an entry's life in proportion.
   @Test func whatIsUsedAgainAndAgainStaysLonger() throws {
     let clock = ManualClock()
     let cache = try directory.openDisk { $0.clock = .manual(clock) }
     let (often, burst) = ((0..<20).map { "often\($0)" }, (0..<20).map { "burst\($0)" })
     for key in often + burst { try cache.set(1, forKey: key) }
     var passing = 0
-    // Each pass adds a hundred entries that stay for 1,000 s.
+    // Besides these keys a hundred fit, so each passing entry stays for 1,000 s.
     func pass(_ rounds: Int, reading: Bool) throws {
       for _ in 0..<rounds {
         clock.advance(by: .seconds(100))

@@ -178,7 +178,7 @@ import Testing
     try cache.close()
   }
 
-  /// A rebuilt database gets everything from its journals. A lost value takes the value it replaced with it.
+  /// A rebuilt database gets everything from its journals. Where a value is lost, so is the one it replaced.
   @Test func aRebuiltDatabaseLosesNothingBehindAValueThatIsGone() throws {
     let cache = try values.open { neverCommitting(&$0) }
     try cache.set("older", forKey: "key1")
@@ -300,7 +300,7 @@ import Testing
     try body()
   }
 
-  /// The last free bytes of a disk or quota still hold one value, and the failure of the next is reported.
+  /// When a large reservation fails, a single value may still fit; if not, the error says why.
   @Test func blocksThatCannotBeReserved() throws {
     let cache = try values.open()
     try values.fill(cache, 0..<1)

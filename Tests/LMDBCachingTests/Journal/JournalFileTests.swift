@@ -5,7 +5,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// A changed journal loses everything from the damage on, and nothing else.
+/// A damaged journal loses its content from the damage on, and nothing else.
 @Suite struct JournalFileTests {
   let directory = CacheDirectory()
 

@@ -278,7 +278,7 @@ import Testing
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
     let environment = cache.store.environment
-    // The search runs every second, so none remains.
+    // The search for dead readers runs every second, so none remains.
     try dieInASnapshot()
     clock.advance(by: .seconds(2))
     try cache.settle()

@@ -80,7 +80,7 @@ import Testing
     }
     hasBegun.wait()
     #if os(Linux)
-      // An open directory shows that the close is in progress.
+      // The held opening has begun once its directory is open.
       #expect(
         try eventually {
           try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").contains {

@@ -56,7 +56,7 @@ import Testing
     let idle = meter.update(with: Self.activity(at: 104, Self.process(sets: 10, published: 100.9)))
     #expect(idle.rate(\.sets) == 0)
     #expect(idle.isComplete)
-    // After a pause, the next interval starts at its end.
+    // After an idle period, the next rate covers only the time since then.
     _ = meter.update(with: Self.activity(at: 200, Self.process(sets: 10, published: 100.9)))
     let again = meter.update(with: Self.activity(at: 201, Self.process(sets: 30, published: 200.9)))
     #expect(abs(again.rate(\.sets) - 20 / 0.9) < 0.001)

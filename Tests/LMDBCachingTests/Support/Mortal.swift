@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that knows its owner and whether it is alive, for caches shared by many threads.
+/// A value that knows its key and whether it is alive, for caches shared by many threads.
 final class Mortal: Sendable {
   final class Census: Sendable {
     let living = Atomic<Int>(0)
