@@ -154,7 +154,7 @@ import Testing
     try await damaged.close()
   }
 
-  /// The n-th call fails. (A file that cannot be opened cannot be removed either; both count as one.)
+  /// The n-th call and two more fail; `openat` fails only once, because a file that cannot be opened stays.
   @Test(arguments: ["pwrite", "fsync", "renameat", "fallocate", "mkdirat", "openat", "ftruncate"], [ENOSPC, EIO])
   func whateverFailsNothingIsHalfThere(_ call: String, _ status: Int32) async throws {
     let cache = try directory.openDisk()

@@ -14,7 +14,7 @@ import Testing
     #expect((maximum..<2 * maximum).allSatisfy { table.lastAccess(of: "key\($0)") == nil })
     #expect(table.drain().count == maximum)
     #expect(table.isEmpty)
-    // Removing entries makes room for others.
+    // Draining the table makes room for others.
     for number in maximum..<2 * maximum { table.note("key\(number)", recorded: 0, now: 3_000) }
     #expect((maximum..<2 * maximum).allSatisfy { table.lastAccess(of: "key\($0)") == 3_000 })
     #expect(table.lastAccess(of: "key0") == nil)

@@ -229,7 +229,7 @@ import Testing
         return .success(())
       }
     }
-    // Its segment never changes in length.
+    // The value has its own segment, whose length never changes.
     let value = Data(repeating: 7, count: 40_000)
     try cache.set(value, forKey: "key")
     try look()

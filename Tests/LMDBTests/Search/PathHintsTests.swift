@@ -33,7 +33,7 @@ import Testing
     #expect(hints.capacity == 1 << 20)
   }
 
-  /// Growing keeps a key's hint, and the search tries it first.
+  /// Growing keeps nearly every recent hint.
   @Test func nothingIsForgottenByGrowing() {
     let hints = PathHints()
     var (capacity, growths) = (0, 0)
