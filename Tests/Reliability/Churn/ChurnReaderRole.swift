@@ -1,8 +1,7 @@
 import Foundation
 import LMDBCaching
 
-/// A process that takes a snapshot and holds it until it gets a line, or is killed; then tells whether the snapshot is
-/// still what it was.
+/// Holds a snapshot until it gets a line or is killed, then reports whether the snapshot stayed the same.
 enum ChurnReaderRole: TrialRole {
   static let name = "churn-reader"
 

@@ -3,19 +3,18 @@ import LMDB
 import LMDBCaching
 import TestSupport
 
-/// One cache that is churned, and the sizes its file had.
 final class ChurnSession {
   private let directory: String
   private let durability: Durability
   private let cache: DiskCache
   private var random: SeededRandom
   private var written: [Int] = Array(repeating: 0, count: ChurnTrial.keys)
-  /// Pages that the bound allows: the greatest it has been, since a file never shrinks.
+  /// The largest bound in pages so far, since a file never shrinks.
   private var bound = 0
 
-  /// Pages beside the tree: LMDB's own two, its list of free pages, and the changes of the cache's own records.
+  /// Pages outside the tree: LMDB's two meta pages, its free list, and changes to the cache's own records.
   private static let constantPages = 256
-  /// How long a dead reader's place may stay taken, in seconds: it is looked at every second.
+  /// How long a dead reader may hold its slot, in seconds. The cache checks every second.
   private static let timeLimit = 4.0
 
   init(_ directory: String, _ durability: Durability, _ seed: UInt64) throws {
@@ -31,7 +30,7 @@ final class ChurnSession {
 
   private func replace(_ index: Int) throws {
     written[index] += 1
-    // One in fifty takes pages of its own.
+    // One value in fifty takes overflow pages.
     let size = index % 50 == 0 ? 3_000 + random.below(2_000) : 16 + random.below(900)
     var value = Data(repeating: UInt8(truncatingIfNeeded: written[index]), count: size)
     value.withUnsafeMutableBytes { $0.storeBytes(of: written[index], as: Int.self) }
@@ -55,7 +54,7 @@ final class ChurnSession {
 
   private var commits: Int { cache.statistics.commits }
 
-  /// - Parameter pinned: the commits that were made under a snapshot.
+  /// - Parameter pinned: Commits made while a snapshot was open.
   private func checkSize(_ title: String, pinned: Int = 0, _ report: inout TrialReport) throws {
     try cache.flush()
     let info = try cache.environment.info()
@@ -75,13 +74,12 @@ final class ChurnSession {
     try checkSize("no reader lingers", &report)
   }
 
-  /// One that holds a snapshot all the while, and one in this process for a part of it.
+  /// A process holds a snapshot throughout, and this process holds one for a part of it.
   func churnUnderLingeringReader(_ count: Int, _ report: inout TrialReport) throws {
     let reader = try self.reader()
     guard reader.readLine() == "held" else { return report.fail("a reader did not get its snapshot") }
     let before = commits
     try churn(count, &report)
-    // What is written now is committed now.
     try checkSize("a reader lingers", pinned: commits - before + 1, &report)
     if reader.run("end") != "same" { report.fail("a snapshot changed while it was held") }
     reader.end()
@@ -96,7 +94,6 @@ final class ChurnSession {
     }
   }
 
-  /// Readers that die holding a snapshot.
   func killReaders(_ count: Int, _ report: inout TrialReport) throws {
     let before = commits
     for _ in 0..<4 {
@@ -109,7 +106,7 @@ final class ChurnSession {
     let clock = ContinuousClock()
     let start = clock.now
     while clock.now - start < .seconds(Self.timeLimit) { try churn(20, &report); usleep(2_000) }
-    // Freed by the cache already: there is none left to free.
+    // The cache must already have freed their slots.
     let dead = try cache.environment.checkReaders()
     if dead > 0 { report.fail("\(dead) places of dead readers are still taken after \(Self.timeLimit) s") }
     try checkSize("readers died", pinned: commits - before + 1, &report)

@@ -6,11 +6,9 @@ import TestSupport
 
 /// Replaces a bounded set of entries over and over, while readers come, die and linger.
 ///
-/// The size of the database's file stays under what can be derived from LMDB's copy-on-write: a commit writes a page
-/// that it changes to another place, and the old one is used again by the next commit but one, unless a snapshot is
-/// older than it. So the file holds the live pages, the changed ones of three commits, and for every commit that is made
-/// while a snapshot lasts the pages that it changed; none changes more pages than there are. A reader that died is such
-/// a snapshot until its place is freed, which is looked at every second.
+/// LMDB's copy-on-write bounds the file: a commit reuses a page two commits later, unless an open snapshot is older.
+/// So the file holds the live pages, and the changed pages of three commits and of every commit made under a snapshot.
+/// A dead reader counts as a snapshot until its slot is freed, which is checked every second.
 package enum ChurnTrial: Trial {
   package static let name = "churn"
   package static let summary =

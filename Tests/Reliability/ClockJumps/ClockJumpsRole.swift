@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// One round: `DIRECTORY SEED`. Answers with a line for each failure, and with what was done.
+/// One round: `DIRECTORY SEED`. Prints each failure, then the counts.
 enum ClockJumpsRole: TrialRole {
   static let name = "clock-jumps"
   private static let steps = 150
@@ -18,17 +18,16 @@ enum ClockJumpsRole: TrialRole {
 
   private struct Entry {
     var value: Int
-    /// By the cache's time; nil: never.
+    /// In the cache's time; nil means never.
     var expires: Int64?
-    /// Whether it was over at some moment: then it may be gone, whatever the clock says now.
+    /// Whether it has ever expired: it may then be gone, whatever the clock says now.
     var mayBeGone = false
   }
 
   private struct Round {
     let path: String
     let clock: ManualClock
-    /// The time by which entries expire, which does not go back with the wall clock. It depends on who looked at the
-    /// clock when, so it is shared with the cache. Each reopening makes a new one, as a process does that starts.
+    /// The expiry clock, which never follows the wall clock back. Shared with the cache; new after each reopening.
     var time: CacheClock
     var cache: LMDBCache
     var random: SeededRandom
@@ -80,7 +79,7 @@ enum ClockJumpsRole: TrialRole {
       let seconds = Int64(1 + random.below(300))
       try cache.set(step, forKey: key, expiresIn: isTimed ? .seconds(seconds) : nil)
       let (sum, overflow) = time.now.addingReportingOverflow(seconds * second)
-      // 0 is stored for never.
+      // 0 is stored for "never".
       entries[key] = Entry(value: step, expires: isTimed ? (overflow ? .max : sum == 0 ? 1 : sum) : nil)
     }
 
@@ -97,7 +96,7 @@ enum ClockJumpsRole: TrialRole {
       jumps += 1
     }
 
-    /// Within a process the time does not go back, and is not behind the wall clock.
+    /// Within a process, cache time never goes back and never trails the wall clock.
     private mutating func noteTime(_ step: Int, after before: Int64) {
       let now = time.now
       if now < before || now < clock.now { failures.append("step \(step): the time is \(now), after \(before)") }

@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// A wall clock that is set at random, forwards and backwards, a little and by ages.
+/// Sets the wall clock at random, forwards and backwards, by small and huge steps.
 package enum ClockJumpsTrial: Trial {
   package static let name = "clock-jumps"
   package static let summary =

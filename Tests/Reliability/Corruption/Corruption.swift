@@ -1,10 +1,9 @@
 import TestSupport
 
-/// One change of a database's file.
 enum Corruption: String, CaseIterable {
   case bits, header, bytes, zeroedPage, truncation, exchangedPages, earlierPage, lostWrite
 
-  /// Applies it to a random page of each kind in turn; returns what it did.
+  /// Applies it to a random page, with each kind of page equally likely.
   func apply(to bytes: inout [UInt8], of image: DatabaseImage, earlier: DatabaseImage, _ random: inout SeededRandom)
     -> (kind: DatabaseImage.PageKind, text: String)
   {
@@ -41,7 +40,7 @@ enum Corruption: String, CaseIterable {
       for index in 0..<size { bytes.swapAt(start + index, other * size + index) }
       return (kind, "\(kind) page \(page) exchanged with \(other)")
     case .lostWrite:
-      // The page as the tree had it before, with the number that it has now: every checksum in it is right.
+      // An older copy of the page under its current page number: every checksum in it is valid.
       guard let (leaf, older) = image.rewrittenLeaves.randomElement(using: &random) else { return (kind, "nothing") }
       let range = leaf * size + 8..<(leaf + 1) * size
       bytes.replaceSubrange(range, with: image.bytes[older * size + 8..<(older + 1) * size])

@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// A whole cache, and how to make a damaged copy of it.
+/// A sound cache, and how to make a damaged copy of it.
 struct CorruptionModel {
   static let metaPages = "\(DatabaseImage.PageKind.meta) pages"
 
@@ -12,10 +12,9 @@ struct CorruptionModel {
   private let earlier: DatabaseImage
   private let values: LogCorruption.Files
   private let journals: LogCorruption.Files
-  /// Everything but the database, relative to the directory.
+  /// Every file except the database, relative to the directory.
   private let others: [String]
 
-  /// - Parameter foreign: Another cache.
   init(_ shape: CorruptionShape, in work: URL, foreign: URL) throws {
     self.shape = shape
     directory = work.appendingPathComponent(shape.rawValue)
@@ -41,7 +40,6 @@ struct CorruptionModel {
     return files
   }
 
-  /// Returns what it did, in a word and at length, and where.
   func damage(
     _ target: CorruptionShape.Target, in copy: URL, _ circumstance: CorruptionTrial.Circumstance,
     _ random: inout SeededRandom
@@ -64,7 +62,7 @@ struct CorruptionModel {
     case .journals: done = try damage(journals, LogCorruption.ofJournals, target, in: copy, &random)
     }
     try Data(bytes).write(to: copy.appendingPathComponent("data.mdb"))
-    // As if the medium had done it: the mark fits what is there.
+    // As if the medium had done it: the clean-exit mark matches the damaged file.
     if circumstance == .silent || circumstance == .trusted { try TestingMark.write(in: copy.path) }
     return done
   }

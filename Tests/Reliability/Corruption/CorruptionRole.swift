@@ -2,9 +2,8 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Opens damaged caches, reads them, writes to them and opens them again: a line in, a line out.
-///
-///     verification shape directory  →  ok RECOVERIES ERRORS MISSING EARLIER   or   wrong …
+/// Opens, reads, writes and reopens damaged caches: for each input line `verification shape directory`, one line
+/// `ok RECOVERIES ERRORS MISSING EARLIER` or `wrong …`.
 enum CorruptionRole: TrialRole {
   static let name = "corruption-reader"
 
@@ -54,7 +53,7 @@ enum CorruptionRole: TrialRole {
         } catch {
           errors += 1
         }
-        // Values are moved out of sparse segments, and what nobody refers to goes.
+        // The sweep empties sparse segments and removes unreferenced files.
         do { try cache.diskCache.sweepValues() } catch { errors += 1 }
         cache.memoryCache.removeAll()
         readAll(cache, isTrimmed: !isFirst)
@@ -67,17 +66,17 @@ enum CorruptionRole: TrialRole {
 
     private enum Found { case last, earlier, nothing, failure }
 
-    /// - Parameter isTrimmed: Whether any of the entries may have been removed.
+    /// - Parameter isTrimmed: Whether a trim may have removed entries.
     private func readAll(_ cache: LMDBCache, isTrimmed: Bool) {
       let found = shape.keys.map { (key: $0, what: read($0, cache)) }
       if shape != .journal { return }
       var isBehindLoss = false
       for (key, what) in found {
-        // Writes are lost from some moment on, and none that was made after it is there.
+        // Once a write is lost, every later write must be lost too.
         if what == .last, isBehindLoss { wrong.append("\(key) has outlived a write before it") }
         if what == .earlier { isBehindLoss = true }
       }
-      // A batch is there as a whole or not at all. What cannot be read is told.
+      // A batch is all or nothing. Read failures are reported separately.
       var batch = Set(found.suffix(CorruptionShape.batchLength).map { $0.what })
       batch.remove(.failure)
       if isTrimmed { batch.remove(.nothing) }
@@ -104,7 +103,7 @@ enum CorruptionRole: TrialRole {
       let known = Set(shape.keys + ["written", "another"])
       do {
         for entry in try cache.entries() where !known.contains(entry.key) {
-          // Listing reads no value, so that a damaged record may have any key; its value must not be had.
+          // Listing reads no values, so a damaged record may show any key. Its value must be unreadable.
           if try cache.value(Data.self, forKey: entry.key) != nil, !entry.key.hasPrefix("other ") {
             wrong.append("an unknown key \(entry.key.prefix(20))")
           }

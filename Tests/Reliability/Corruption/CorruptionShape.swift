@@ -3,15 +3,14 @@ import LMDBCaching
 import Logging
 import TestSupport
 
-/// A kind of database that the trial damages: made once, and copied for every round.
+/// A kind of database to damage: built once, copied for every round.
 enum CorruptionShape: String, CaseIterable {
   case small, deep, large, longKeys, valueLog, freePages
-  /// With writes that are in the journal of a process that died, and in the value log.
+  /// Leaves uncommitted writes in a dead process's journal and in the value log.
   case journal
 
   static let inlineThreshold = 60_000
 
-  /// How many keys it has been given.
   private var keyCount: Int {
     switch self {
     case .small: 12
@@ -28,7 +27,7 @@ enum CorruptionShape: String, CaseIterable {
     (0..<keyCount).map { number in
       switch self {
       case .deep: "key \(number)" + String(repeating: "-", count: 200)
-      // Longer than LMDB takes, some of them.
+      // Some are longer than an LMDB key.
       case .longKeys: "\(number)" + String(repeating: "k", count: number % 2 == 0 ? 500 : 900)
       default: "key \(number)"
       }
@@ -46,7 +45,6 @@ enum CorruptionShape: String, CaseIterable {
     }
   }
 
-  /// What the `version`-th write puts under a key.
   func value(_ key: String, _ version: Int) -> Data {
     var random = SeededRandom(UInt64(version) &* 0x9E37 &+ key.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
     let word = random.next()
@@ -56,7 +54,7 @@ enum CorruptionShape: String, CaseIterable {
     return data.prefix(size)
   }
 
-  /// The last version of each key. The older ones are in free pages, and in the images of earlier moments.
+  /// The last version of each key. Older ones remain in free pages and earlier images.
   static let lastVersion = 3
 
   static func configuration(_ verification: CacheVerification) -> CacheConfiguration {
@@ -69,10 +67,9 @@ enum CorruptionShape: String, CaseIterable {
     return configuration
   }
 
-  /// So many of the last keys are written as one batch where there is a journal.
+  /// In the `journal` shape, this many of the last keys are written as one batch.
   static let batchLength = 4
 
-  /// What of it is damaged.
   enum Target: String, CaseIterable { case database, values, journals }
 
   var targets: [Target] {
@@ -83,7 +80,7 @@ enum CorruptionShape: String, CaseIterable {
     }
   }
 
-  /// Makes it in `directory`, and beside it an image of its database before the last writes.
+  /// Builds it in `directory`, with an image of its database before the last writes in `earlier`.
   func make(in directory: URL, earlier: URL) throws {
     let keys = keys
     for version in 1...(self == .journal ? Self.lastVersion - 1 : Self.lastVersion) {
@@ -106,8 +103,7 @@ enum CorruptionShape: String, CaseIterable {
     if self == .journal { try leaveJournal(in: directory) }
   }
 
-  /// Writes the last version of every key, one after the other, and takes the files as a process leaves them that dies
-  /// before it has committed any of it.
+  /// Writes the last version of every key, and copies the files as a process leaves them that dies before its commit.
   private func leaveJournal(in directory: URL) throws {
     let live = directory.appendingPathExtension("live")
     try FileManager.default.moveItem(at: directory, to: live)

@@ -2,13 +2,11 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Whatever becomes of a cache's files, who opens it neither crashes nor reads what nobody wrote.
+/// Whatever happens to a cache's files, opening it never crashes and never reads a value that was not written.
 ///
-/// Three ways in turn: after an unclean exit, with a file that was changed after a clean one, and one that was changed
-/// in a way that no date shows, opened by a process that always verifies.
-///
-/// In the long form every twentieth round is one that is not promised: a change that no date shows, opened by a process
-/// that trusts a clean exit. What becomes of those is counted, and shows what verifying is for.
+/// Each round opens the cache after an unclean exit, after a visible change following a clean exit, or with
+/// verification after a change that no date shows. In the long form every twentieth round makes such a change and
+/// trusts the clean exit: nothing is promised there, and its outcomes show what verification is for.
 enum CorruptionTrial: Trial {
   static let name = "corruption"
   static let summary =
@@ -18,7 +16,6 @@ enum CorruptionTrial: Trial {
 
   enum Circumstance: String, CaseIterable { case unclean, changed, silent, trusted }
 
-  /// Memory-backed where there is one, for its speed.
   private static func workDirectory(_ settings: TrialSettings) throws -> URL {
     let fast = URL(fileURLWithPath: "/dev/shm", isDirectory: true)
     guard FileManager.default.isWritableFile(atPath: fast.path) else {
@@ -44,7 +41,7 @@ enum CorruptionTrial: Trial {
     for round in 0..<settings.count {
       let model = models[round % models.count]
       let target = model.shape.targets.randomElement(using: &random)!
-      // Of values and journals nothing is believed for a mark.
+      // The clean-exit mark is never trusted for values and journals.
       let circumstance =
         settings.count >= 1_000 && round % 20 == 19 && target == .database
         ? Circumstance.trusted : [.unclean, .changed, .silent][round / models.count % 3]
@@ -74,8 +71,8 @@ enum CorruptionTrial: Trial {
         report.count("errors", numbers[1])
         report.count("missing", numbers[2])
         report.count("earlier values", numbers[3])
-        // The newest meta page gone, LMDB is one transaction back: what a power cut leaves as well. Of a journal, what is
-        // behind its damage never happened. Nothing else may bring an older value.
+        // Without its newest meta page LMDB falls back by one transaction, as after a power cut, and a damaged journal
+        // ends at the damage. Nothing else may bring back an older value.
         if numbers[3] > 0, done.place != CorruptionModel.metaPages, model.shape != .journal {
           report.count("wrong values")
           report.fail("\(description): \(numbers[3]) values that were replaced")
@@ -90,12 +87,12 @@ enum CorruptionTrial: Trial {
 
   private static func makeReader() throws -> ChildProcess {
     var environment = ProcessInfo.processInfo.environment
-    // A crash is told by the end of its output.
+    // The end of the output signals a crash, so no backtrace is needed.
     environment["SWIFT_BACKTRACE"] = "enable=no"
     return try ChildProcess("soak", ["role", CorruptionRole.name], environment: environment)
   }
 
-  /// Returns whether the process lives.
+  /// Returns whether the process is still alive.
   private static func countTrusted(_ answer: String?, _ hung: Bool, _ report: inout TrialReport) -> Bool {
     report.count("not promised: rounds")
     guard let answer else {
@@ -111,7 +108,6 @@ enum CorruptionTrial: Trial {
     return true
   }
 
-  /// Ends a process that does not answer.
   private final class Watchdog: @unchecked Sendable {
     // Sendable: the lock guards what both threads touch.
     private let lock = NSLock()
@@ -128,7 +124,6 @@ enum CorruptionTrial: Trial {
       }
     }
 
-    /// Whether it was too late.
     func cancel() -> Bool {
       lock.withLock {
         state.isDone = true

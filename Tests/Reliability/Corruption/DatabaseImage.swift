@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// The bytes of a database's file, with its pages sorted by what they are.
+/// The bytes of a database file, with its pages classified.
 struct DatabaseImage {
   enum PageKind: String, CaseIterable { case meta, branch, leaf, overflow, freeList, other }
 
   static let pageSize = 4096
   let bytes: [UInt8]
   private(set) var pages: [PageKind: [Int]] = [:]
-  /// Leaves of which a free page still holds an older version, with that page.
+  /// Leaves whose older version is still in a free page, with that page.
   private(set) var rewrittenLeaves: [(leaf: Int, older: Int)] = []
 
   init(_ url: URL) throws {
@@ -34,7 +34,7 @@ struct DatabaseImage {
     }
   }
 
-  /// The keys of a leaf, which is whole.
+  /// The keys of an undamaged leaf.
   private func keys(of leaf: Int) -> [ArraySlice<UInt8>] {
     let base = leaf * Self.pageSize
     return (0..<(Int(word(base + 12) as UInt16) - 16) / 2).map { index in
@@ -47,7 +47,7 @@ struct DatabaseImage {
     bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: T.self) }
   }
 
-  /// The image is whole: nothing is checked.
+  /// Checks nothing: the image is undamaged.
   private mutating func collect(_ root: UInt64, isFreeList: Bool, _ seen: inout Set<Int>) {
     if root == .max { return }
     let page = Int(root)

@@ -1,23 +1,22 @@
 import TestSupport
 
-/// One change of the value log's files, or of a journal.
+/// A corruption of the value log's files, or of a journal.
 enum LogCorruption: String, CaseIterable {
   case bits, header, bytes, zeros, truncation, garbageAtTheEnd, exchangedParts, exchangedFiles, removal
   case foreignFile, foreignContents
 
-  /// The files of a kind by their names, and as another cache has them under other names.
+  /// A cache's files of one kind by name, and those of another cache.
   struct Files {
     var own: [String: [UInt8]]
     let others: [String: [UInt8]]
   }
 
-  /// Applies it to a random one of the files; returns what it did.
   func apply(to files: inout Files, _ random: inout SeededRandom) -> String {
     let names = files.own.keys.sorted()
     let name = names.randomElement(using: &random)!
     var bytes = files.own[name]!
     var text = "\(self) of \(name)"
-    // What is not in use at its end is not worth much.
+    // Mostly damage the used part of the file.
     let used = max(1, (bytes.lastIndex { $0 != 0 } ?? 0) + 1)
     switch self {
     case .bits:
@@ -57,7 +56,6 @@ enum LogCorruption: String, CaseIterable {
       bytes = files.own[other]!
       files.own[other] = contents
     case .foreignFile:
-      // Under its own name, with others.
       let (other, contents) = files.others.min { $0.key < $1.key }!
       files.own[other] = contents
     case .foreignContents: bytes = files.others.min { $0.key < $1.key }!.value
@@ -69,6 +67,6 @@ enum LogCorruption: String, CaseIterable {
     return text
   }
 
-  /// What may be done to a journal: another cache's, which is whole, would be applied wherever it lies.
+  /// Excludes another cache's intact journal, which would be replayed wherever it is.
   static let ofJournals = allCases.filter { $0 != .foreignFile && $0 != .foreignContents }
 }

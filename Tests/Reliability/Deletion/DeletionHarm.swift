@@ -1,6 +1,6 @@
 import Foundation
 
-/// What happens to the files of a cache that is open.
+/// Damage to the files of an open cache.
 enum DeletionHarm: String, CaseIterable {
   case data = "data.mdb deleted"
   case lockFile = "lock.mdb deleted"
@@ -12,10 +12,10 @@ enum DeletionHarm: String, CaseIterable {
   case replacedData = "data.mdb replaced"
   case replacedPair = "data.mdb and lock.mdb replaced"
 
-  /// - Parameter other: Another cache's directory, which nobody has open, for what is replaced.
+  /// - Parameter other: The directory of a closed cache, the source of replacement files.
   func happen(to path: String, _ other: String) {
     let files = FileManager.default
-    // What is not there is deleted already.
+    // Errors are ignored: the file may already be gone.
     func remove(_ name: String) { try? files.removeItem(atPath: path + "/" + name) }
     func replace(_ name: String) { rename(other + "/" + name, path + "/" + name) }
     switch self {

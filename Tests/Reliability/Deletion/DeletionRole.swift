@@ -1,7 +1,7 @@
 import Foundation
 import LMDBCaching
 
-/// Another process with the cache open: `set KEY VALUE`, `get KEY`, `burst PREFIX FIRST COUNT`, `flush`, `close`.
+/// Another process that has the cache open: `set KEY VALUE`, `get KEY`, `burst PREFIX FIRST COUNT`, `flush`, `close`.
 enum DeletionRole: TrialRole {
   static let name = "deletion"
 

@@ -64,7 +64,7 @@ package enum DeletionTrial: Trial {
       return peer
     }
 
-    /// Writes on both sides, with the harm somewhere in between.
+    /// Writes from both processes, with the damage somewhere in between.
     private mutating func harmWhileWriting(
       _ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int
     ) throws {
@@ -99,13 +99,12 @@ package enum DeletionTrial: Trial {
       try? FileManager.default.removeItem(atPath: other)
     }
 
-    /// Every value is the number in its key.
     private mutating func check(_ value: String?, _ prefix: String, _ round: Int) {
       report.count("reads")
       if let value, Int(value) == nil { report.fail("round \(round): a value \(value) that nobody wrote") }
     }
 
-    /// Both are soon in one file.
+    /// Both processes soon use the same file again.
     private mutating func meet(_ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int) {
       let start = ContinuousClock.now
       let hasMet = eventually(within: .seconds(10)) {
@@ -116,7 +115,7 @@ package enum DeletionTrial: Trial {
         guard peer.run("get mine") == "\(round)", (try? cache.value(String.self, forKey: "its")) == "\(round)" else {
           return false
         }
-        // What could not be recorded while there was no directory is told once.
+        // The first flush reports the loss of writes made while the directory was missing.
         return (try? cache.flush()) != nil && peer.run("flush") == "ok"
       }
       let milliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))
@@ -141,7 +140,7 @@ package enum DeletionTrial: Trial {
           let answer = peer.run("get m\(index)")
           if answer != "\(index)" { report.fail("round \(round), \(harm): m\(index) is \(answer ?? "lost")") }
         }
-        // Two writers at once would have lost one of the counts.
+        // Two concurrent writers would have lost one of the counts.
         let (kept, entries) = (cache.count, try cache.entries().count)
         if kept != entries { report.fail("round \(round), \(harm): \(entries) entries are counted as \(kept)") }
         report.count("entries checked", 2 * count)

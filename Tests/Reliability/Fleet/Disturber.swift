@@ -8,8 +8,7 @@ import TestSupport
   import Glibc
 #endif
 
-/// Does to a fleet's servers what happens to servers. There is a primary with a replica, a link to the socket of whichever is
-/// the primary, and a proxy before that.
+/// Fails a fleet's servers: a primary and its replica, a link to the current primary's socket, and a proxy before that.
 final class Disturber {
   private var primary: RedisServer
   private var replica: RedisServer
@@ -30,16 +29,14 @@ final class Disturber {
 
   deinit { unlink(link) }
 
-  /// Where it is reached over TCP.
   var port: Int { proxy.port }
 
   private func lead(to server: RedisServer) throws {
-    // In one step, so that nobody finds nothing.
+    // Replaced atomically, so that the link always exists.
     try FileManager.default.createSymbolicLink(atPath: link + ".new", withDestinationPath: server.socket)
     guard rename(link + ".new", link) == 0 else { throw POSIXError(.EIO) }
   }
 
-  /// Waits a while, and then does something.
   func disturb(_ report: inout TrialReport) throws {
     usleep(UInt32(500_000 + random.below(5_500_000)))
     let start = MonotonicClock.nanoseconds
@@ -74,7 +71,7 @@ final class Disturber {
       try primary.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
     case 6:
       report.count("times it was busy")
-      // A quarter of a second or so, in which it answers nobody.
+      // Blocks the server for about a quarter of a second.
       try primary.run("EVAL", "local n = 0 for i = 1, 20000000 do n = n + i end return n", "0")
     case 7, 8:
       guard try replicates() else { return }
@@ -100,7 +97,7 @@ final class Disturber {
         start: start, end: MonotonicClock.nanoseconds, empties: empties, isFailover: isFailover))
   }
 
-  /// Whether the replica has what the primary has, or will within moments.
+  /// Whether the replica has caught up, or will within moments.
   private func replicates() throws -> Bool {
     guard case .bytes(let bytes) = try replica.run("INFO", "replication") else { return false }
     let text = String(decoding: bytes, as: UTF8.self)
@@ -110,20 +107,18 @@ final class Disturber {
   private func promote() throws {
     try replica.run("REPLICAOF", "NO", "ONE")
     if random.below(2) == 0 {
-      // The old one does not know yet: what it is still given is lost.
+      // The old primary still accepts writes, which are lost.
       usleep(UInt32(random.below(100_000)))
     }
     try lead(to: replica)
     swap(&primary, &replica)
     if random.below(2) == 0 {
-      // It was dead, and comes back.
       replica.stop(SIGKILL)
       try replica.start()
     }
     try replica.run("REPLICAOF", "127.0.0.1", "\(primary.port)")
   }
 
-  /// The server is as it should be.
   func calm() throws {
     primary.resume()
     try primary.run("CONFIG", "SET", "maxmemory", "0")

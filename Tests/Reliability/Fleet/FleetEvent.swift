@@ -1,32 +1,29 @@
 import Foundation
 
-/// What a machine of a fleet did, as it is written to its history. Times are of the monotonic clock, which all processes of
-/// this machine share.
+/// An operation of a fleet's machine, as recorded in its history. Times are monotonic and shared by all processes.
 struct FleetEvent: Equatable {
   enum Kind: UInt8 {
-    /// A write is about to be made: whether it will be is not known.
+    /// A write is about to start; its outcome is unknown.
     case begun
     case acknowledged
-    /// A read, with the version that it found; 0: nothing.
+    /// A read, with the version it found; 0 means nothing.
     case read
-    /// A thread that slept for a moment was not let on for so long: other threads of the machine may not have been, too.
+    /// A thread overslept by this long: the scheduler may have held up the machine's other threads too.
     case paused
-    /// What the machine had written when this began is on the server.
+    /// Everything the machine wrote before this event began is on the server.
     case flushed
   }
 
   static let size = 48
 
   var kind: Kind
-  /// Whether nothing is there after it.
   var isRemoval = false
-  /// Whether a request of the machine's to the server failed meanwhile.
+  /// Whether one of the machine's requests to the server failed in between.
   var hasFailure = false
   var key: Int
-  /// The writes of a key are numbered from 1.
+  /// Writes of a key are numbered from 1.
   var version: Int
-  /// When the value expires, by the wall clock; 0: never. Of a write that is about to be made at the earliest, of one that
-  /// was acknowledged at the latest.
+  /// Wall-clock expiry; 0 means never. The earliest time for `begun`, the latest for `acknowledged`.
   var expires: Int64 = 0
   var start: Int64
   var end: Int64
@@ -62,7 +59,7 @@ struct FleetEvent: Equatable {
     hasFailure = words[0] >> 9 & 1 == 1
   }
 
-  /// The events of a file, up to the one that a killed process was writing.
+  /// The events of a file. Ignores the partial last one of a killed process.
   static func events(in path: String) -> [FleetEvent] {
     let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
     return stride(from: 0, to: bytes.count / size * size, by: size).compactMap { FleetEvent(bytes[$0..<$0 + size]) }

@@ -1,47 +1,44 @@
-/// Judges what the machines of a fleet have read by what was acknowledged.
+/// Checks a fleet's reads against its acknowledged writes.
 struct FleetHistory {
-  /// When the server was away, or lost what it had, by the monotonic clock.
+  /// When the server was away, or lost data, by the monotonic clock.
   struct Disturbance {
     let start: Int64
     let end: Int64
-    /// Whether it lacks entries after it.
     var empties = false
-    /// Whether it was replaced by another one, which may lack what was written last.
+    /// Whether a replica took over, which may lack the last writes.
     var isFailover = false
   }
 
   private struct Write {
     let machine: Int
     var start: Int64
-    /// When it was acknowledged to its machine.
     var acknowledged: Int64?
-    /// When it was on the server for certain.
+    /// When it was certainly on the server.
     var arrived: Int64?
     var isRemoval: Bool
-    /// When it expires at the earliest; 0: never.
+    /// Its earliest expiry; 0 means never.
     var expires: Int64
-    /// When it has expired for certain; `nil`: not known.
+    /// When it has certainly expired; `nil` if unknown.
     var isOver: Int64?
-    /// Whether a fail-over may have lost it.
     var mayBeLost = false
   }
 
   private typealias Acknowledgement = (end: Int64, version: Int)
 
   private var writes: [[Int: Write]] = Array(repeating: [:], count: FleetPlan.keys)
-  /// In the order of their acknowledgements, each with the greatest version up to there: as the machine sees it that writes
-  /// the key, and as the others do. Of keys that one machine writes.
+  /// By time, each with the greatest version so far: as the writing machine sees the key, and as the others do. Only
+  /// for keys that a single machine writes.
   private var acknowledged: [[Acknowledgement]] = Array(repeating: [], count: FleetPlan.keys)
   private var arrived: [[Acknowledgement]] = Array(repeating: [], count: FleetPlan.keys)
   private let disturbances: [Disturbance]
-  /// When threads of any machine were held up, in order of the beginnings.
+  /// When threads of any machine were held up, ordered by start.
   private let pauses: [FleetEvent]
-  /// What the wall clock is ahead of the monotonic one.
+  /// Wall clock minus monotonic clock.
   private let offset: Int64
-  /// What a machine takes on top whose cores are shared by many threads.
+  /// Extra time for a machine whose cores are shared by many threads.
   private let slack: Int64
 
-  /// - Parameter histories: Of each machine.
+  /// - Parameter histories: One for each machine.
   init(_ histories: [[FleetEvent]], _ disturbances: [Disturbance], offset: Int64, slack: Int64 = 500_000_000) {
     self.disturbances = disturbances
     self.offset = offset
@@ -66,7 +63,7 @@ struct FleetHistory {
       for (version, write) in writes[key] {
         var write = write
         write.arrived = Self.arrival(of: write, flushes)
-        // Of what has not arrived for certain one does not know when it did.
+        // Without a confirmed arrival, it may have arrived at any time.
         let end = write.arrived ?? .max
         write.mayBeLost = disturbances.contains {
           $0.isFailover && write.start <= $0.end && end >= $0.start - FleetPlan.replicationLag
@@ -96,7 +93,6 @@ struct FleetHistory {
     }
   }
 
-  /// The latest version that was acknowledged before a moment, and when.
   private func latest(_ all: [Acknowledgement], before time: Int64) -> Acknowledgement? {
     var (low, high) = (0, all.count)
     while low < high {
@@ -106,18 +102,18 @@ struct FleetHistory {
     return low == 0 ? nil : all[low - 1]
   }
 
-  /// For how long threads were held up at most, all together, near a moment: what is promised takes threads that run.
+  /// How long threads were held up near an interval, in total: the promised bounds assume running threads.
   private func heldUp(from start: Int64, to end: Int64) -> Int64 {
     pauses.reduce(0) { $0 + ($1.end >= start && $1.start <= end ? $1.end - $1.start : 0) }
   }
 
-  /// For how long a machine may read what was acknowledged to others as it was before.
+  /// How long a machine may keep reading the old value after another machine's write was acknowledged.
   private func bound(_ read: FleetEvent, by reader: Int) -> Int64 {
     let bound = FleetPlan.bound(reader: reader) + slack
     return bound + heldUp(from: read.start - bound - FleetPlan.recovery, to: read.end)
   }
 
-  /// What is wrong about a read; `nil` if nothing is.
+  /// Describes the fault in a read; `nil` if there is none.
   func finding(_ read: FleetEvent, by reader: Int) -> String? {
     let key = FleetPlan.name(read.key)
     func describe(_ what: String) -> String { "machine \(reader), \(key), version \(read.version): \(what)" }
@@ -138,7 +134,7 @@ struct FleetHistory {
     }
     if FleetPlan.isContested(read.key) { return nil }
     let isOwn = FleetPlan.writer(of: read.key) == reader
-    // Who shares its directory may find what the other one had fetched before.
+    // A machine that shares its directory may read an older value that the other one fetched.
     let bound = isOwn && !FleetPlan.sharesDirectory(reader) ? 0 : bound(read, by: reader)
     guard let latest = latest(isOwn ? acknowledged[read.key] : arrived[read.key], before: read.start - bound) else {
       return nil
@@ -154,12 +150,11 @@ struct FleetHistory {
     return nil
   }
 
-  /// A write of a key that many write which the reader has to have seen, and which was begun when the one that it saw was on
-  /// the server already.
+  /// A write of a contested key that the reader must have seen, begun after the write it did see was on the server.
   private func newer(
     than write: Write, _ read: FleetEvent, by reader: Int
   ) -> (version: Int, end: Int64, bound: Int64)? {
-    // What was not acknowledged may be made at any time.
+    // An unacknowledged write may take effect at any time.
     guard let arrived = write.arrived else { return nil }
     let bound = bound(read, by: reader)
     for (version, other) in writes[read.key] where other.start > arrived && !other.mayBeLost {
@@ -171,24 +166,21 @@ struct FleetHistory {
     return nil
   }
 
-  /// Whether there may be nothing.
+  /// Whether the read may find nothing.
   private func isExplained(_ read: FleetEvent, since latest: Acknowledgement) -> Bool {
     if FleetPlan.isLoaded(read.key) { return false }
-    // The server was asked, and did not answer.
     if read.hasFailure { return true }
     for disturbance in disturbances {
-      // It was written before, or meanwhile.
       let written = writes[read.key][latest.version]?.start ?? latest.end
       if disturbance.empties, disturbance.end >= written, disturbance.start <= read.end { return true }
-      // The server cannot be asked, or is not asked yet.
+      // The server is unreachable, or the circuit breaker is still open.
       if disturbance.start <= read.end, disturbance.end + FleetPlan.recovery >= read.start { return true }
     }
     if heldUp(from: read.start - FleetPlan.recovery, to: read.end) > 0 { return true }
-    // The latest, or what was begun since.
     return writes[read.key].contains { version, write in
       guard version >= latest.version, write.start <= read.end else { return false }
       return write.isRemoval || write.expires != 0 && read.end + offset >= write.expires - 2_000_000
-        // A write that failed leaves nothing behind on its machine, and may have had its effect or not.
+        // A failed write clears the machine's own copy, and may or may not have taken effect.
         || write.acknowledged == nil || write.acknowledged! > read.start
     }
   }

@@ -1,30 +1,30 @@
-/// Which machine writes what, and how old what is read may be.
+/// Which machine writes which keys, and how old a read may be.
 struct FleetPlan {
   static let machines = 6
   static let threads = 2
-  /// Each is written by one thread of one machine.
+  /// Keys below this number have a single writing thread each.
   static let ownKeys = 200
-  /// Those after them are written by all.
+  /// All machines write the keys from `ownKeys` up.
   static let keys = 220
-  /// What they write goes through a queue: in memory, and kept in a folder.
+  /// These write behind: the first queues in memory, the second in a folder.
   static let queueMachines = [3, 4]
-  /// The one whose queue survives that it is killed.
+  /// The machine whose queue survives a kill.
   static let killedMachine = 4
-  /// It shares the directory of the one whose queue is in memory.
+  /// Shares the directory of the machine with the queue in memory.
   static let sharingMachine = 5
-  /// Those that evict: their local tiers are small.
+  /// Machines with small local tiers, so that they evict.
   static let smallMachines = [0, 2]
-  /// How long the server holds a reply back to who waits for changes.
+  /// How long the server delays a reply to a client that waits for changes.
   static let wait: Int64 = 1_000_000_000
   static let timeLimit: Int64 = 500_000_000
-  /// A thread that is not let on for longer is noted, and requests may have been late then.
+  /// Longer scheduling pauses are recorded, since requests may have been late.
   static let notedPause: Int64 = 100_000_000
-  /// Breakers and followers are back by then.
+  /// By then, circuit breakers and followers have recovered.
   static let recovery: Int64 = 2_500_000_000
-  /// By how much a replica may be behind its primary: what was written so long before a promotion may be lost by it.
+  /// The greatest replication lag: a promotion may lose writes that are at most this old.
   static let replicationLag: Int64 = 2_000_000_000
 
-  /// How old a value may be that is served while nothing is heard of the fleet.
+  /// How old a served value may be while the fleet is unreachable.
   static func servesUnheardFor(_ machine: Int) -> Int64 { machine % 2 == 0 ? 0 : 2_000_000_000 }
 
   static func directory(of machine: Int) -> Int {
@@ -36,14 +36,14 @@ struct FleetPlan {
   }
 
   static func isContested(_ key: Int) -> Bool { key >= ownKeys }
-  /// Of a key that one machine writes.
+  /// For keys with a single writing machine.
   static func writer(of key: Int) -> Int { key % machines }
   static func thread(of key: Int) -> Int { key / machines % threads }
-  /// Whether it is made by a loader from what all machines see, and only removed when that changes.
+  /// Whether a loader computes it from the shared source, and machines only remove it when the source changes.
   static func isLoaded(_ key: Int) -> Bool { !isContested(key) && key / (machines * threads) % 2 == 1 }
   static func name(_ key: Int) -> String { "key/\(key % 10)/\(key)" }
 
-  // The versions of a contested key are numbered by each thread of each machine.
+  // Each thread of each machine numbers its own versions of a contested key.
 
   static func version(_ number: Int, machine: Int, thread: Int) -> Int {
     (machine * threads + thread) << 32 | number
@@ -51,6 +51,6 @@ struct FleetPlan {
 
   static func machine(ofVersion version: Int) -> Int { version >> 32 / threads }
 
-  /// For how long a machine may read what is on the server as it was before.
+  /// How long a machine may keep reading the old value after a write reached the server.
   static func bound(reader: Int) -> Int64 { wait + timeLimit + servesUnheardFor(reader) }
 }

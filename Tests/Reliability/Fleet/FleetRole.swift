@@ -4,8 +4,8 @@ import LMDBCachingRedis
 import Platform
 import TestSupport
 
-/// A machine of a fleet: `DIRECTORY SERVER MACHINE OPERATIONS SEED`, where the server is a port or the path of a socket. It reads
-/// and writes, says `done`, and does then what it is told.
+/// A machine of a fleet: `DIRECTORY SERVER MACHINE OPERATIONS SEED`, with a port or a socket's path as SERVER. Reads
+/// and writes, prints `done`, and then answers commands.
 enum FleetRole: TrialRole {
   static let name = "fleet"
 
@@ -29,23 +29,23 @@ enum FleetRole: TrialRole {
   }
 }
 
-// Sendable: `versions` of a key is its thread's, and later of who is told; `numbers` of a thread is that thread's.
+// Sendable: one thread owns each key's `versions`, then the command loop; `numbers` belong to one thread each.
 final class FleetMachine: @unchecked Sendable {
   private let number: Int
   private let seed: UInt64
   private let cache: DistributedCache
   private let history: FileHandle
   private let source: FleetSource
-  /// The last version of each key of this machine's.
+  /// The last version of each of this machine's keys.
   private var versions = [Int](repeating: 0, count: FleetPlan.keys)
-  /// How many versions of the keys that all write each thread has made.
+  /// How many versions of contested keys each thread has written.
   private var numbers = [Int](repeating: 0, count: FleetPlan.threads)
 
   init(directory: String, server: String, number: Int, seed: UInt64) throws {
     self.number = number
     self.seed = seed
     let path = directory + "/history-\(number)"
-    // What it did before it was killed.
+    // Continue from the history of the killed process.
     for event in FleetEvent.events(in: path) where event.kind == .begun || event.kind == .acknowledged {
       if FleetPlan.isContested(event.key) {
         let thread = event.version >> 32 % FleetPlan.threads
@@ -82,7 +82,7 @@ final class FleetMachine: @unchecked Sendable {
 
   private func note(_ event: FleetEvent) { history.write(Data(event.bytes)) }
 
-  /// Notes when threads are held up, for as long as the process lives.
+  /// Records scheduling pauses for the life of the process.
   func watch() {
     Thread.detachNewThread { [self] in
       let nap: Int64 = 20_000_000
@@ -111,7 +111,7 @@ final class FleetMachine: @unchecked Sendable {
       default: read(random.below(FleetPlan.keys), isAsync: random.below(2) == 0)
       }
       if FleetPlan.queueMachines.contains(number), operation % 100 == 99 { flush() }
-      // Long enough for the server to fail now and then.
+      // Slow enough that the server fails now and then.
       if random.below(4) == 0 { usleep(UInt32(random.below(8_000))) }
     }
   }
@@ -122,11 +122,11 @@ final class FleetMachine: @unchecked Sendable {
       try cache.flush(timeLimit: .milliseconds(500))
       note(FleetEvent(.flushed, key: 0, version: 0, start: start, end: MonotonicClock.nanoseconds))
     } catch {
-      // The server does not take it: it goes on waiting.
+      // The server refused it: keep waiting.
     }
   }
 
-  /// What a task returns, for a thread.
+  /// Runs an async body to its end on the calling thread.
   private func waiting<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
     let result = Guarded<Result<R, any Error>?>(nil)
     let done = DispatchSemaphore(value: 0)
@@ -160,7 +160,7 @@ final class FleetMachine: @unchecked Sendable {
     let start = MonotonicClock.nanoseconds
     do {
       let version = try value(key, isAsync: isAsync)
-      // What nothing was written to yet is loaded as 0.
+      // Before its first write, a loaded key reads as 0.
       if FleetPlan.isLoaded(key), version == 0 { return }
       var event = FleetEvent(.read, key: key, version: version, start: start, end: MonotonicClock.nanoseconds)
       event.hasFailure = cache.statistics.failures != failures || !cache.health.isHealthy
@@ -181,7 +181,7 @@ final class FleetMachine: @unchecked Sendable {
     write(key, version, expiresIn: FleetPlan.isContested(key) ? nil : life, isRemoval: isRemoval, isAsync: isAsync)
   }
 
-  /// - Parameter version: 0: the next one of the key's.
+  /// - Parameter version: 0 for the key's next version.
   /// - Returns: Whether it was acknowledged.
   @discardableResult
   private func write(
@@ -211,7 +211,7 @@ final class FleetMachine: @unchecked Sendable {
       note(event)
       return true
     } catch {
-      // Whether it was made is not known. It throws at once while the server is left alone.
+      // The outcome is unknown. Back off, since writes fail at once while the breaker is open.
       usleep(2_000)
       return false
     }
@@ -221,7 +221,6 @@ final class FleetMachine: @unchecked Sendable {
 
   private var ownKeys: [Int] { (0..<FleetPlan.ownKeys).filter { FleetPlan.writer(of: $0) == number } }
 
-  /// Writes every key of this machine's once more.
   func writeAll() -> String {
     for key in ownKeys {
       var attempts = 0
@@ -231,7 +230,7 @@ final class FleetMachine: @unchecked Sendable {
     return ownKeys.map { "\($0)=\(versions[$0])" }.joined(separator: " ")
   }
 
-  /// Reads every key; -1 for what cannot be read.
+  /// Reads every key; -1 stands for one that cannot be read.
   func checkAll() -> String {
     (0..<FleetPlan.keys).map { key in
       let version: Int

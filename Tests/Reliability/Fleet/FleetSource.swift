@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What the loaded keys of a fleet are made of: a number for each, in memory that all machines share.
+/// The source of the loaded keys: one number for each, in memory that all machines share.
 // Sendable: the numbers are atomic, and stay mapped.
 struct FleetSource: @unchecked Sendable {
   private let numbers: UnsafeMutablePointer<Atomic<Int>>

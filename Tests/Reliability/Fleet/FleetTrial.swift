@@ -3,13 +3,13 @@ import Platform
 import RedisTestSupport
 import TestSupport
 
-/// Six machines, two of which share a directory, with a server between them that fails in every way, and is replaced by its
-/// replica: a process each. Half of them reach it over TCP. What they read is held against what was acknowledged to them.
+/// Six processes, two of which share a directory, use a server that fails in every way or fails over.
+/// Half of them connect over TCP. Their reads are checked against the acknowledged writes.
 package enum FleetTrial: Trial {
   package static let name = "fleet"
   package static let summary =
     "A fleet whose server is killed, suspended, emptied, full and replaced: no read is older than stated, nothing is lost."
-  /// Operations of all machines.
+  /// Operations of all machines together.
   package static let defaultCount = 1_000_000
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {
@@ -21,7 +21,7 @@ package enum FleetTrial: Trial {
     }
     while machines.contains(where: { !$0.isDone.current }) {
       try disturber.disturb(&report)
-      // The one whose queue survives it.
+      // Kill only the machine whose queue survives.
       let queue = machines[FleetPlan.killedMachine]
       if disturber.random.below(3) == 0, machines.contains(where: { $0 !== queue && !$0.isDone.current }),
         !queue.isDone.current
@@ -38,14 +38,14 @@ package enum FleetTrial: Trial {
     return report
   }
 
-  /// Every machine writes its keys once more, and then has what the others wrote; of keys that all write they have the same.
+  /// Every machine writes its keys again; all machines must then agree on every key.
   private static func compare(_ machines: [Member], _ report: inout TrialReport) throws {
     var expected: [Int: Int] = [:]
     for machine in machines { expected.merge(machine.ask("write")) { $1 } }
     guard expected.count == FleetPlan.ownKeys else {
       return report.fail("the last writes were not made: \(expected.count)")
     }
-    // How soon is judged by what they read before.
+    // Generous: the reads before this check the speed.
     let limit = MonotonicClock.nanoseconds + 60_000_000_000
     var found: [[Int: Int]] = []
     repeat {
@@ -68,7 +68,7 @@ package enum FleetTrial: Trial {
   ) {
     let histories = (0..<FleetPlan.machines).map { FleetEvent.events(in: settings.directory + "/history-\($0)") }
     let offset = RealTimeClock.nanoseconds - MonotonicClock.nanoseconds
-    // A short one is a test among others, on whatever machine.
+    // The short form runs among other tests, on any machine.
     let slack: Int64 = settings.count < 100_000 ? 10_000_000_000 : 500_000_000
     let history = FleetHistory(histories, disturbances, offset: offset, slack: slack)
     for (reader, events) in histories.enumerated() {
@@ -89,8 +89,7 @@ package enum FleetTrial: Trial {
 }
 
 extension FleetTrial {
-  /// A machine's process.
-  // Sendable: `process` is used by the trial's thread; who reads its lines ends before another one takes its place.
+  // Sendable: only the trial's thread uses `process`; the thread that reads its lines ends before the next one starts.
   private final class Member: @unchecked Sendable {
     let number: Int
     let isDone = Guarded(false)
@@ -130,14 +129,13 @@ extension FleetTrial {
     func killAndRestart(_ operations: Int) throws {
       process.kill()
       reading.wait()
-      // It may have been done at the last moment.
+      // It may have finished just before the kill.
       isDone { $0 = false }
       lives += 1
       process = try Self.start(number, settings, server, operations, life: lives)
       awaitEnd()
     }
 
-    /// The versions of keys.
     func ask(_ question: String) -> [Int: Int] {
       reading.wait()
       let answer = process.run(question) ?? "it has ended"

@@ -2,14 +2,14 @@ import Platform
 import Foundation
 import LMDBCaching
 
-/// Uses a directory as a cache as far as that goes: `DIRECTORY DURABILITY BOOT`; boot 0 is this one.
+/// Uses a directory as a cache as far as possible: `DIRECTORY DURABILITY BOOT`; boot 0 is the current one.
 enum ForeignFilesRole: TrialRole {
   static let name = "foreign-files"
 
   static func run(_ arguments: [String]) throws {
     let boot = UInt64(arguments[2])!
     if boot > 0 { BootIdentifier.simulate(boot: boot) }
-    // So late that everything without an owner is old.
+    // A day ahead, so that every abandoned file counts as old.
     let clock = ManualClock(now: CacheClock.system.now + 86_400_000_000_000)
     let cache: LMDBCache
     do {

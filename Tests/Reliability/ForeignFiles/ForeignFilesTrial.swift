@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Files that are a user's, in a cache's directory and in place of one, links and pipes.
+/// Puts a user's files, links and pipes in a cache's directory, and in its place.
 package enum ForeignFilesTrial: Trial {
   package static let name = "foreign-files"
   package static let summary =
@@ -18,7 +18,6 @@ package enum ForeignFilesTrial: Trial {
     return trial.report
   }
 
-  /// What stands in the place of a name.
   private enum Guise: CaseIterable {
     case file
     case symbolicLink
@@ -84,7 +83,7 @@ package enum ForeignFilesTrial: Trial {
       try cache.close()
     }
 
-    /// Damages the database's pages, or nothing if it is not there.
+    /// Damages the database's pages, if it exists.
     private mutating func damage(_ path: String) {
       var status = stat()
       guard lstat(path + "/data.mdb", &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
@@ -97,24 +96,22 @@ package enum ForeignFilesTrial: Trial {
       report.count("damaged")
     }
 
-    /// Puts something there, unless there is something. Returns its name, or nil where it is in the cache's way: then
-    /// only what it leads to has to stay.
+    /// Places a foreign file where its name is free. Returns the name, or nil if the cache may replace it: then only a
+    /// link's target must survive.
     private mutating func place(in path: String, _ victims: String, besideCache: Bool) throws -> String? {
       let content = ForeignContent.allCases[random.below(ForeignContent.allCases.count)]
       let top = content.path.split(separator: "/").first.map(String.init) ?? content.path
       let guise = Guise.allCases[random.below(Guise.allCases.count)]
-      // What a name leads to decides whether there is room for it.
       var status = stat()
       var isThere = lstat(path + "/" + top, &status) == 0
       if isThere, besideCache, guise != .file, status.st_mode & S_IFMT == S_IFREG, Self.ownNames.contains(top) {
-        // In place of the cache's own.
         try FileManager.default.removeItem(atPath: path + "/" + top)
         isThere = false
       }
       let isFolder = isThere && status.st_mode & S_IFMT == S_IFDIR && content.path != top
       if isThere && !(guise == .file && isFolder && access(path + "/" + content.path, F_OK) != 0) { return nil }
       if guise == .file {
-        // In place of a file of the cache's it may be in its way; then its loss is none of a user's.
+        // The cache may replace files under its own names.
         if besideCache && content.path == top && Self.ownNames.contains(top) { return nil }
         report.count("\(guise)")
         try content.place(in: path)
@@ -134,7 +131,7 @@ package enum ForeignFilesTrial: Trial {
       return besideCache && Self.ownNames.contains(top) ? nil : top
     }
 
-    /// What a cache has, or has at times.
+    /// Names that the cache uses.
     private static let ownNames: Set = [
       "clean-exit", "data.mdb", "fast-session", "fast-session.new", "journals", "lock.mdb", "new", "processes.lock",
       "statistics", "values",

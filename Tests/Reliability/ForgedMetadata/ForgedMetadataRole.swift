@@ -1,7 +1,7 @@
 import Foundation
 import LMDBCaching
 
-/// Everything that a user does with a cache, in a directory with forged files.
+/// Tries every public operation on a directory with forged files.
 enum ForgedMetadataRole: TrialRole {
   static let name = "forged-metadata"
 
@@ -27,7 +27,7 @@ enum ForgedMetadataRole: TrialRole {
     answer("done")
   }
 
-  /// Returns what is wrong; nil: nothing.
+  /// Describes the fault; nil if there is none.
   private static func use(_ cache: LMDBCache, _ round: Int) throws -> String? {
     func expect(_ key: String, _ value: Int) throws -> String? {
       for place in ["memory", "disk"] {

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Fuzzing) import LMDBCaching
 import TestSupport
 
-/// Numbers that no cache writes, under the checksums that belong to them.
+/// Forges impossible numbers with valid checksums.
 package enum ForgedMetadataTrial: Trial {
   package static let name = "forged-metadata"
   package static let summary =
@@ -34,7 +34,6 @@ package enum ForgedMetadataTrial: Trial {
     return ForgedField.extremes[random.below(ForgedField.extremes.count)]
   }
 
-  /// Makes a cache and forges some of it; returns what.
   private static func forge(_ path: String, _ random: inout SeededRandom) throws -> String {
     let cache = try TrialCache.open(path)
     for index in 0..<random.below(100) {
@@ -61,7 +60,7 @@ package enum ForgedMetadataTrial: Trial {
     try ForgedDatabase.rewrite(path, ForgedField.key) { old in
       var record = old ?? []
       for (field, value) in values { field.put(value, into: &record) }
-      // Or it would be found out by the sum over all entries.
+      // Otherwise the digest over all entries would reveal it.
       ForgedField.digest.put(ForgedField.digest.value(in: record) &+ digest, into: &record)
       return UntrustedBytes.sealedMetadata(record)
     }

@@ -1,4 +1,4 @@
-/// Why the trial cannot go on, or what the cache did not keep.
+/// The trial cannot continue, or the cache lost something.
 struct FullDiskFailure: Error, CustomStringConvertible {
   let message: String
   var description: String { message }

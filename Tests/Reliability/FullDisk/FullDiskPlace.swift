@@ -1,19 +1,17 @@
 import Foundation
 import TestSupport
 
-/// What a cache of the trial is on, and how that gets full.
+/// The kind of storage under the cache, and how it fills up.
 enum FullDiskPlace: String, CaseIterable {
   case tmpfs
-  /// On a loop device.
   case ext4
-  /// The limit of file sizes, `ulimit -f`.
+  /// A file-size limit, as with `ulimit -f`.
   case limit
 
-  /// Bytes of the small file systems.
+  /// Size of the small file systems, in bytes.
   static let size = 5 << 20
 
-  /// Mounts it, for this process and those that it starts alone: it has to be in a mount namespace of its own, so that
-  /// nothing is left whatever happens.
+  /// Mounts it. The process needs its own mount namespace, so that nothing stays mounted.
   func mount(at path: String, size: Int = Self.size) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     switch self {
@@ -28,7 +26,7 @@ enum FullDiskPlace: String, CaseIterable {
     }
   }
 
-  /// Whether there is what it takes: Linux, root, and the file system's tools.
+  /// Whether this machine can mount it: Linux, root, and the file system's tools.
   var isAvailable: Bool {
     #if os(Linux)
       if self == .limit { return true }

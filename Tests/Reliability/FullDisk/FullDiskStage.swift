@@ -10,11 +10,10 @@ import TestSupport
   import Darwin
 #endif
 
-/// One round of the trial, in a mount namespace of its own: mounts a small disk, has it filled and freed while another
-/// process uses a cache on it, ends that process now and then, and holds what it reads against what it wrote.
+/// One round: mounts a small disk, fills and frees it while another process uses a cache on it, sometimes kills that
+/// process, and checks its reads against its writes.
 ///
-/// Arguments: the place, a directory, the seed, the durability, the number of steps. Answers `count NAME NUMBER`, and
-/// `wrong …` for what must not be.
+/// Arguments: place, directory, seed, durability, number of steps. Prints `count NAME NUMBER` and `wrong …`.
 struct FullDiskStage: TrialRole {
   static let name = "full-disk-stage"
   private static let keyCount = 30
@@ -26,20 +25,18 @@ struct FullDiskStage: TrialRole {
   private var user: ChildProcess?
   private var isFull = false
   private var number = 0
-  /// What is under each key for the running process.
+  /// The value under each key in the running process.
   private var current: [Int: Int] = [:]
-  /// What may be found under each key when the process has died; -1 for nothing.
+  /// Values that each key may have once the process has died; -1 means none.
   private var possible: [Int: Set<Int>] = [:]
-  /// Whether the disk and the journal have every write: the cache was healthy, and no trim may be undone.
+  /// Whether disk and journal have every write: the cache was healthy, and no trim can be undone.
   private var isExact = true
-  /// Keys that were written while it was not: the memory alone may have them.
+  /// Keys written while the cache was unhealthy, which may exist in memory only.
   private var unsure: Set<Int> = []
-  /// Keys whose values may come back from the journal of a process that died: one of those that are possible.
+  /// Keys whose values may come back from a dead process's journal, as one of the possible values.
   private var returning: Set<Int> = []
-  /// Keys that this step wrote.
   private var written: Set<Int> = []
   private var figures: [String: Int] = [:]
-  /// The latest commands, for the report.
   private var latest: [String] = []
 
   static func run(_ arguments: [String]) throws {
@@ -107,7 +104,7 @@ struct FullDiskStage: TrialRole {
     return number
   }
 
-  /// Asks again while LMDB refuses what it is asked for, after an I/O error in the middle of a commit: that has to end.
+  /// Retries while LMDB refuses reads after an I/O error in mid-commit. The refusals must end.
   private mutating func read(_ command: String) throws -> String {
     var answer = try ask(command)
     for _ in 0..<400 where answer == "error storageFailed" {
@@ -134,7 +131,7 @@ struct FullDiskStage: TrialRole {
     isFull = true
     figures["times full", default: 0] += 1
     if place == .limit {
-      // Below what the files have now, or a little more.
+      // The limit is below the files' present size, or a little above it.
       if user != nil { try limit() }
       return
     }
@@ -172,7 +169,7 @@ struct FullDiskStage: TrialRole {
       figures["openings refused", default: 0] += 1
       child.kill()
       user = nil
-      // Without a filler the cache itself may have filled the disk.
+      // Without a filler, the cache itself may have filled the disk.
       guard answer == "error noSpace" else { throw FullDiskFailure(message: "opening: \(answer)") }
       if FileManager.default.fileExists(atPath: cacheDirectory + "/new") {
         throw FullDiskFailure(message: "a refused opening left something half made")
@@ -184,7 +181,7 @@ struct FullDiskStage: TrialRole {
     try read()
   }
 
-  /// Nobody can open it, and nothing fills the disk but the cache.
+  /// Frees space when the cache cannot be opened and nothing but the cache fills the disk.
   private func makeSpace() throws {
     let values = cacheDirectory + "/values"
     for name in (try? FileManager.default.contentsOfDirectory(atPath: values)) ?? [] {
@@ -193,7 +190,7 @@ struct FullDiskStage: TrialRole {
     throw FullDiskFailure(message: "a cache that filled the disk by itself cannot be opened")
   }
 
-  /// A hole in it would be SIGBUS for who writes there on a full disk.
+  /// A hole in the lock file would raise SIGBUS on a full disk.
   private func checkLockFile() throws {
     var status = stat()
     guard stat(cacheDirectory + "/lock.mdb", &status) == 0 else {
@@ -202,7 +199,7 @@ struct FullDiskStage: TrialRole {
     if Int(status.st_blocks) * 512 < Int(status.st_size) { throw FullDiskFailure(message: "lock.mdb is sparse") }
   }
 
-  /// What a new process finds: something that was written, and the last of it unless the disk was full.
+  /// A new process must find a written value: the last one, unless the disk was full.
   private mutating func read() throws {
     for key in 0..<Self.keyCount {
       let answer = try read("get \(key)")
@@ -213,7 +210,7 @@ struct FullDiskStage: TrialRole {
       if isExact && !isFull && !returning.contains(key) {
         wanted = [current[key] ?? -1]
       } else {
-        // The memory of the process that died alone had it, or its journal cannot be applied before there is space.
+        // Only the dead process's memory had it, or its journal needs space before it can be replayed.
         wanted.insert(-1)
       }
       guard wanted.contains(found) else {
@@ -232,7 +229,6 @@ struct FullDiskStage: TrialRole {
     settle()
   }
 
-  /// What the disk has is known.
   private mutating func settle() {
     possible = possible.filter { returning.contains($0.key) }
     for (key, number) in current where !returning.contains(key) {
@@ -253,7 +249,7 @@ struct FullDiskStage: TrialRole {
     let answer = try ask("close")
     user?.kill()
     user = nil
-    // What could not be recorded is told: for want of space, or of a write that its end cut short.
+    // Reports lost writes: for lack of space, or for a write that the disk's end cut short.
     guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
       throw FullDiskFailure(message: "closing: \(answer)")
     }
@@ -265,8 +261,8 @@ struct FullDiskStage: TrialRole {
   private mutating func write(_ command: String) throws {
     let words = command.split(separator: " ").map { Int($0) }
     let answer = try ask(command)
-    // A write that is cut short by the end of the disk is an I/O error before there is no space.
-    // Batches are written or not; with full durability so is everything: nothing of it is in memory only.
+    // A write that the disk's end cuts short fails as an I/O error first. Batches are all or nothing, and with full
+    // durability no write stays in memory only.
     let isRefused =
       ["error noSpace", "error storageFailed"].contains(answer)
       && (command.hasPrefix("batch") || durability == "\(Durability.full.rawValue)")
@@ -292,7 +288,7 @@ struct FullDiskStage: TrialRole {
     returning.remove(key)
   }
 
-  /// While it is not healthy a write may be with the memory alone.
+  /// While the cache is unhealthy, a write may be in memory only.
   private mutating func noteHealth() throws {
     defer { written = [] }
     guard user != nil else { return }
@@ -315,7 +311,7 @@ struct FullDiskStage: TrialRole {
     }
   }
 
-  /// What is not in use goes: values, free pages, and what an idle journal has.
+  /// Returns unused space: values, free pages, idle journals.
   private mutating func giveBack() throws {
     let answer = try ask("upkeep")
     guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
@@ -328,7 +324,7 @@ struct FullDiskStage: TrialRole {
     guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
       throw FullDiskFailure(message: "trim: \(answer)")
     }
-    // Whatever it removed, it may have removed it from the disk, or not yet.
+    // A trimmed entry may still be on the disk.
     for key in 0..<Self.keyCount {
       guard let number = current[key] else { continue }
       let found = try read("get \(key)")
@@ -341,7 +337,6 @@ struct FullDiskStage: TrialRole {
     isExact = false
   }
 
-  /// The running process reads what it wrote.
   private mutating func check() throws {
     if random.below(2) == 0 { _ = try ask("forget") }
     for _ in 0..<4 {
@@ -349,7 +344,7 @@ struct FullDiskStage: TrialRole {
       let found = try read("get \(key)")
       figures["reads", default: 0] += 1
       if found == (current[key].map { "\($0)" } ?? "nil") { continue }
-      // What only the memory had, forgetting it loses; never is it an older value.
+      // Forgetting may lose a value that only memory had, but never brings back an older one.
       if isBack(key, found) { continue }
       if found == "nil", unsure.contains(key) {
         note(key, nil)
@@ -359,7 +354,7 @@ struct FullDiskStage: TrialRole {
     }
   }
 
-  /// Whether the journal of a process that died brought the key back.
+  /// Whether a dead process's journal brought the key back.
   private mutating func isBack(_ key: Int, _ found: String) -> Bool {
     guard returning.contains(key), let number = Int(found), possible[key, default: []].contains(number) else {
       return false
@@ -368,7 +363,7 @@ struct FullDiskStage: TrialRole {
     return true
   }
 
-  /// With space again it commits by itself, and everything is on the disk.
+  /// Once there is space, the cache commits by itself and everything reaches the disk.
   private mutating func comeBack() throws {
     if user == nil { try open() }
     guard user != nil else { throw FullDiskFailure(message: "it cannot be opened when there is space again") }
@@ -379,7 +374,7 @@ struct FullDiskStage: TrialRole {
       let health = try ask("health")
       isHealthy = health == "healthy" && flushed == "ok"
       if !isHealthy { usleep(5_000) }
-      // By itself it may have filled the disk for good: removing helps, also then.
+      // The cache may have filled the disk by itself. Removing entries must help even then.
       if !isHealthy { try write("clear") }
     }
     if !isHealthy { throw FullDiskFailure(message: "it does not come back when there is space again") }

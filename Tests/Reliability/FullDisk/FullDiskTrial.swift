@@ -2,8 +2,8 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Full disks: small file systems that are filled and freed under a cache, by itself and by others, and the limit of
-/// file sizes; the process dies meanwhile. A count is a round of some hundred steps.
+/// Fills and frees small file systems, and lowers the file-size limit, while processes use a cache and die. One count
+/// is a round of some hundred steps.
 package struct FullDiskTrial: Trial {
   package static let name = "full-disk"
   package static let summary = "The disk fills up and is freed again, the process dies; nothing stored is lost."
@@ -17,7 +17,7 @@ package struct FullDiskTrial: Trial {
     let places = FullDiskPlace.allCases.filter(\.isAvailable)
     report.count("rounds", 0)
     if places.isEmpty { return report }
-    // In the long form, with root and a machine that has the memory.
+    // Only in the long form, as root, with enough memory.
     if settings.count >= 100, places.contains(.tmpfs), try LongValueStage.availableMemory() > LongValueStage.memory {
       let stage = try inNamespaceOfItsOwn([LongValueStage.name, settings.directory + "/long"])
       let lines = stage.readRemaining()
@@ -59,7 +59,7 @@ package struct FullDiskTrial: Trial {
     return report
   }
 
-  /// A role with mounts that go with it.
+  /// Starts a role in its own mount namespace.
   private static func inNamespaceOfItsOwn(_ role: [String]) throws -> ChildProcess {
     try ChildProcess(
       URL(fileURLWithPath: "/usr/bin/unshare"),

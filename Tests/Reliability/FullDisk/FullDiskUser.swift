@@ -10,7 +10,7 @@ import Logging
   import Darwin
 #endif
 
-/// Uses a cache on a disk that is full at times: a command on every line of its input, an answer for each.
+/// Uses a cache on a disk that fills up: one command a line, one answer each.
 struct FullDiskUser: TrialRole {
   static let name = "full-disk-user"
 
@@ -31,7 +31,7 @@ struct FullDiskUser: TrialRole {
     }
   }
 
-  /// What the `number`-th write stores; some are in the value log.
+  /// The value of the `number`-th write; some are long enough for the value log.
   static func value(_ number: Int) -> Data {
     let size = [60, 400, 3_000, 7_000, 30_000, 90_000][number % 6]
     return Data("\(number);".utf8) + Data(repeating: UInt8(truncatingIfNeeded: number), count: size)

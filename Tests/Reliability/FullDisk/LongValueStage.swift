@@ -6,15 +6,15 @@ import Platform
   import Glibc
 #endif
 
-/// Values of gigabytes on a disk in memory that is too small for them, or large enough. In a mount namespace of its own.
+/// Stores values of gigabytes on a tmpfs that is too small or just large enough, in its own mount namespace.
 ///
-/// Arguments: a directory. Answers `count NAME`, and `wrong …` for what must not be.
+/// Argument: a directory. Prints `count NAME` and `wrong …`.
 struct LongValueStage: TrialRole {
   static let name = "long-value-stage"
 
-  /// The greatest length there is.
+  /// The greatest length of a value.
   private static let greatest = 1 << 32 - 1
-  /// Bytes of memory that it takes at most, and some more.
+  /// An upper bound of the memory used, in bytes.
   static let memory = 6 << 30
 
   #if os(Linux)
@@ -34,8 +34,7 @@ struct LongValueStage: TrialRole {
       }
     }
 
-    /// A value that takes more than one call to be written, on a file system that reserves no blocks: the disk is full in
-    /// the middle of the second.
+    /// The disk fills up during the second write call of one value, on a file system without reserved blocks.
     private static func cutOff(_ path: String) throws {
       let cache = try open(path)
       try cache.set("older", forKey: "long")
@@ -45,7 +44,6 @@ struct LongValueStage: TrialRole {
       try withZeros(2_500 << 20) { value in
         try expectError(.noSpace) { try cache.set(value, forKey: "long") }
         try expect(try cache.value(String.self, forKey: "long") == "older", "the older value is lost")
-        // Without it everything is as before.
         try expect(try free(path) > 2_100 << 20, "what was written of it takes space")
         try cache.set(value[..<(1_000 << 20)], forKey: "long")
       }
@@ -55,7 +53,7 @@ struct LongValueStage: TrialRole {
       try reopened.close()
     }
 
-    /// The longest value there is, and one more byte.
+    /// The longest value, and one byte more.
     private static func store(_ path: String) throws {
       let cache = try open(path)
       try withZeros(greatest) { try cache.set($0, forKey: "long") }
@@ -87,7 +85,7 @@ struct LongValueStage: TrialRole {
       return try DiskCache(directory: URL(fileURLWithPath: path + "/cache"), configuration: configuration)
     }
 
-    /// Bytes that take no memory.
+    /// Zeros that take no memory.
     private static func withZeros(_ count: Int, _ body: (Data) throws -> Void) throws {
       guard let memory = mmap(nil, count, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
         memory != MAP_FAILED
@@ -115,7 +113,6 @@ struct LongValueStage: TrialRole {
       throw FullDiskFailure(message: "no error")
     }
 
-    /// Bytes of memory that could be had.
     static func availableMemory() throws -> Int {
       let lines = try String(contentsOfFile: "/proc/meminfo", encoding: .utf8).split(separator: "\n")
       let line = lines.first { $0.hasPrefix("MemAvailable:") }

@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import Logging
 
-/// A cache as the trials of this folder open it.
 enum TrialCache {
   static func open(_ path: String, _ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
     var configuration = CacheConfiguration()

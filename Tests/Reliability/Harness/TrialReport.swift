@@ -1,8 +1,7 @@
-/// What a trial found.
 package struct TrialReport: Sendable {
-  /// What was counted, in the order it is shown.
+  /// Counters in display order.
   package private(set) var figures: [(name: String, value: Int)] = []
-  /// What the cache failed to keep, a line each; the first hundred.
+  /// The first hundred failures of the cache, one line each.
   package private(set) var failures: [String] = []
   package private(set) var failureCount = 0
 
@@ -10,7 +9,7 @@ package struct TrialReport: Sendable {
 
   package var isPassed: Bool { failureCount == 0 }
 
-  /// Adds to a figure; the first time it also gives it its place.
+  /// Adds to a figure. The first call also sets its position.
   package mutating func count(_ name: String, _ value: Int = 1) {
     if let index = figures.firstIndex(where: { $0.name == name }) {
       figures[index].value += value

@@ -1,10 +1,9 @@
-/// What a trial is given.
 package struct TrialSettings: Sendable {
-  /// Rounds; what a round is, the trial's figures say.
+  /// Number of rounds.
   package var count: Int
-  /// Every random choice comes from it: the same seed makes the same choices.
+  /// Seeds every random choice.
   package var seed: UInt64
-  /// An empty directory of the trial's own, on a local disk; whoever runs the trial removes it.
+  /// An empty directory on a local disk. The caller removes it.
   package var directory: String
 
   package init(count: Int, seed: UInt64, directory: String) {

@@ -1,4 +1,3 @@
-/// What `soak` knows.
 package enum Trials {
   package static let all: [any Trial.Type] = [
     ChurnTrial.self,

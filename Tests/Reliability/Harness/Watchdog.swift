@@ -1,7 +1,7 @@
 import Foundation
 package import TestSupport
 
-/// Kills a process that takes too long, so that who reads from it gets its end.
+/// Kills a process that takes too long, so that its reader sees the end of the output.
 package final class Watchdog: Sendable {
   private let isEnded = Guarded(false)
   private let hasBitten = Guarded(false)
@@ -13,7 +13,7 @@ package final class Watchdog: Sendable {
         if isEnded.current { return }
         usleep(10_000)
       }
-      // The lock is held: the process has not been waited for, and its number is its own.
+      // Under the lock the process has not been reaped, so its identifier is still its own.
       isEnded { ended in
         if ended { return }
         hasBitten { $0 = true }
@@ -22,7 +22,7 @@ package final class Watchdog: Sendable {
     }
   }
 
-  /// Ends the watch; whether the process had to be killed. Before the process is waited for.
+  /// Ends the watch and returns whether the process was killed. Call before waiting for the process.
   package func isOver() -> Bool {
     isEnded { $0 = true }
     return hasBitten.current

@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// Inputs for a decoder: what the encoders made, changed in a few places. The same number gives the same input.
+/// Encoded values with a few changes. The same number gives the same input.
 struct HostileInputs {
   private let kind: UntrustedKind
   private let seed: UInt64
   private let seeds: [[UInt8]]
-  /// The archives among them, so that what they are made of can be changed, and not the bytes alone.
+  /// The archives among the seeds, to change their structure and not only their bytes.
   private let trees: [PropertyListTree]
 
   init(_ kind: UntrustedKind, seed: UInt64) throws {
@@ -52,7 +52,7 @@ struct HostileInputs {
       let start = random.below(other.count)
       bytes.insert(contentsOf: other[start..<min(other.count, start + 64)], at: index)
     default:
-      // An integer of four or eight bytes that is as large as can be, or not quite.
+      // An integer of four or eight bytes, at or near its maximum.
       for offset in 0..<min(bytes.count - index, random.below(2) == 0 ? 4 : 8) {
         bytes[index + offset] = offset == 0 ? UInt8(truncatingIfNeeded: random.next()) : 0xFF
       }

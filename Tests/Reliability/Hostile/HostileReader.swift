@@ -1,16 +1,16 @@
 import Foundation
 
-/// Reads hostile inputs in a process of its own, which may be ended by one: `role hostile-reader KIND SEED FIRST COUNT`.
+/// Reads hostile inputs in a child process, which one of them may crash: `role hostile-reader KIND SEED FIRST COUNT`.
 ///
-/// Says where it is every so often, and at the end how many inputs were taken for good ones. What takes too much time
-/// or memory is a line that begins with `FAILED`.
+/// Prints its position now and then, and the number of accepted inputs at the end. An input that takes too much time or
+/// memory prints a line that begins with `FAILED`.
 enum HostileReader: TrialRole {
   static let name = "hostile-reader"
 
   static let step = 250
-  /// Of processor time, for one input, on any machine and in a debug build.
+  /// Processor time for one input, generous enough for a debug build on any machine.
   static let mostSeconds = 2.0
-  /// Of what one input may add to the most that the process ever had, in KiB.
+  /// How much one input may add to the process's peak memory, in KiB.
   static let mostMemory = 48 << 10
 
   static func run(_ arguments: [String]) throws {
@@ -18,7 +18,7 @@ enum HostileReader: TrialRole {
       let first = Int(arguments[2]), let count = Int(arguments[3])
     else { return answer("FAILED no such input") }
     let inputs = try HostileInputs(kind, seed: seed)
-    // What is made once for all is made before anything is measured.
+    // Create one-time state before measuring.
     for bytes in try kind.seeds() { bytes.withUnsafeBytes { _ = kind.check($0) } }
     var read = 0
     var peak = peakMemory()

@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// Archives, records, journals and JSON that were changed by somebody who knows what they are made of.
+/// Changes archives, records, journals and JSON with knowledge of their structure.
 package enum HostileTrial: Trial {
   package static let name = "hostile"
   package static let summary =
     "Changed archives, records, journals and JSON are an error or a value, in little time and memory, and never a crash."
   package static let defaultCount = 1_400_000
 
-  /// A process that ends is what is looked for: how it came to it is looked at with the command that the report gives.
+  /// Crashes are expected; the command in the report reproduces them with a backtrace.
   private static var environment: [String: String] {
     ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
   }

@@ -1,7 +1,7 @@
 package import Foundation
 package import TestSupport
 
-/// A property list as a tree that can be changed anywhere, and written as binary property list with whatever is in it.
+/// A property list as a tree that can be changed anywhere and written in binary form, valid or not.
 package indirect enum PropertyListTree: Sendable {
   case boolean(Bool)
   case integer(Int64)
@@ -12,7 +12,7 @@ package indirect enum PropertyListTree: Sendable {
   case array([PropertyListTree])
   case dictionary([(key: String, value: PropertyListTree)])
 
-  /// - Parameter object: What Foundation reads of an archive that was written as XML, where references are dictionaries.
+  /// - Parameter object: Foundation's reading of an archive in XML form, where references are dictionaries.
   package init(_ object: Any) {
     switch object {
     case let object as String: self = .string(object)
@@ -31,7 +31,6 @@ package indirect enum PropertyListTree: Sendable {
     }
   }
 
-  /// An archive of Foundation's, as a tree.
   package static func archive(of object: any NSCoding) throws -> PropertyListTree {
     let archiver = NSKeyedArchiver(requiringSecureCoding: false)
     archiver.outputFormat = .xml
@@ -101,7 +100,6 @@ package indirect enum PropertyListTree: Sendable {
     }
   }
 
-  /// Changes one value somewhere.
   package mutating func mutate(_ random: inout SeededRandom) {
     var place = random.below(count)
     mutate(at: &place, &random)

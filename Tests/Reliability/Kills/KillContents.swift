@@ -1,6 +1,6 @@
 import LMDBCaching
 
-/// Everything in a cache, and what is wrong with it.
+/// Everything in a cache, and its faults.
 struct KillContents {
   var values: [String: KillValue] = [:]
   var faults: [String] = []
@@ -8,7 +8,7 @@ struct KillContents {
   init(_ cache: LMDBCache) throws {
     let entries = try cache.entries()
     for entry in entries {
-      // From the disk, and then as the memory tier has it.
+      // First from the disk, then from memory.
       for _ in 0..<2 {
         guard let text = try cache.value(String.self, forKey: entry.key) else {
           faults.append("\(entry.key) is listed and not there")
@@ -26,13 +26,13 @@ struct KillContents {
     if cache.totalCost != cost { faults.append("the total cost is \(cache.totalCost), the entries' is \(cost)") }
   }
 
-  /// Adds what is wrong with the value log of a cache that no other process has open.
+  /// Adds the faults of the value log. No other process may have the cache open.
   mutating func checkValueLog(of cache: LMDBCache) throws {
     try cache.diskCache.sweepValues()
     faults += try cache.diskCache.valueLogFaults()
   }
 
-  /// What a ``KillDumpRole`` tells; nil: it ended early.
+  /// Parses a ``KillDumpRole``'s output; nil if it ended early.
   init?(_ line: () -> String?) {
     while let text = line() {
       if text == "end" { return }

@@ -1,6 +1,6 @@
 import LMDBCaching
 
-/// A process that opens the cache and tells what is in it: a line of key and value's number for each entry, then `end`.
+/// Opens the cache and prints a line with key and value's number for each entry, then `end`.
 enum KillDumpRole: TrialRole {
   static let name = "kill-dump"
 

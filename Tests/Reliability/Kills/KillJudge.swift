@@ -1,13 +1,12 @@
-/// Holds what is in the cache after a cycle of kills against what its writers were told.
+/// Compares the cache after a cycle of kills with the acknowledged writes.
 struct KillJudge {
-  /// A writer, and how many of its writes were acknowledged; one more may have been made.
+  /// A writer, and how many of its writes were acknowledged; one more may have taken effect.
   struct Writer {
     var load: KillLoad
     var acknowledged: Int
   }
 
   let writers: [Writer]
-  /// What was there before the cycle.
   let before: [String: KillValue]
 
   func faults(in contents: [String: KillValue]) -> [String] {
@@ -33,8 +32,8 @@ struct KillJudge {
     return faults
   }
 
-  /// All that a writer alone writes is as after its last acknowledged write, or as after the next: nothing in between,
-  /// so batches and removals of a prefix are whole.
+  /// A writer's own keys match the state after its last acknowledged write or after the next one, so batches and prefix
+  /// removals are atomic.
   private func ownFaults(
     _ writer: Writer, _ states: [KillState], in contents: [String: KillValue], isClearedByOthers: Bool
   ) -> [String] {
@@ -44,7 +43,7 @@ struct KillJudge {
     let expected = states.map { $0.own(name) }
     if expected.contains(found) { return [] }
     if isClearedByOthers {
-      // What another one removed may be gone; what is there is the newest.
+      // Another writer may have removed some keys; the rest must be current.
       let isPossible = expected.contains { expected in found.allSatisfy { expected[$0.key] == $0.value } }
       if isPossible { return [] }
     }
@@ -54,7 +53,7 @@ struct KillJudge {
     }
   }
 
-  /// Writes of several processes to one key are ordered by their commits: the last one of some writer stays.
+  /// Commits order the writes of several processes to one key: the last write of one of them stays.
   private func sharedFaults(
     _ key: String, _ states: [[KillState]], _ found: KillValue?, isCleared: Bool
   ) -> [String] {

@@ -3,7 +3,7 @@ import LMDBCaching
 import Logging
 import TestSupport
 
-/// How the processes of one cycle open the cache, and what they write.
+/// The configuration and the writes of one cycle's processes.
 struct KillLoad: Codable {
   var directory: String
   var durability: UInt8
@@ -11,12 +11,11 @@ struct KillLoad: Codable {
   var journal: Int
   var threshold: Int
   var memoryCount: Int
-  /// Of the values' sizes in bytes, the greatest.
+  /// The largest value, in bytes.
   var size: Int
-  /// Whether everything is removed now and then.
   var clears: Bool
   var seed: UInt64
-  /// The writer this is for; no two of a trial have the same number.
+  /// The writer's number, unique in a trial.
   var writer = 0
 
   static func random(_ random: inout SeededRandom, directory: String, durability: Durability) -> KillLoad {

@@ -1,16 +1,15 @@
 import LMDBCaching
 import TestSupport
 
-/// The `number`-th thing that a writer does: follows from the seed, so that whoever knows how many were acknowledged
-/// knows what has to be there.
+/// A writer's `number`-th operation, which follows from the seed: the acknowledgements determine the contents.
 enum KillOperation {
   case set(key: String, size: Int)
   case remove(key: String)
   case removePrefix(String)
   case removeAll
-  /// Sets and removals as one.
+  /// Sets and removals in one transaction.
   case batch(sets: [(key: String, size: Int)], removals: [String])
-  /// Gives the disk back what is not in use, which no reader sees.
+  /// Returns unused disk space, which no reader sees.
   case upkeep
 
   static let ownKeys = 12
@@ -24,7 +23,7 @@ enum KillOperation {
   init(number: Int, _ load: KillLoad) {
     var random = SeededRandom(load.seed ^ UInt64(load.writer) << 40 ^ UInt64(number))
     func own(_ random: inout SeededRandom) -> String {
-      // Three groups, for the removals of a prefix.
+      // Three groups, so that prefix removals have targets.
       let index = random.below(Self.ownKeys)
       return "\(Self.ownPrefix(load.writer))\(index % 3)/\(index)"
     }
@@ -41,7 +40,7 @@ enum KillOperation {
       if random.below(4) == 0 {
         self = .batch(sets: [(own(&random), size(&random))], removals: pair)
       } else {
-        // Of one size: both in the database, or both in the value log.
+        // The same size for both: they are either in the database or in the value log.
         let size = size(&random)
         let removed = own(&random)
         self = .batch(sets: pair.map { ($0, size) }, removals: [removed])

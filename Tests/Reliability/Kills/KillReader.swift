@@ -1,15 +1,14 @@
 import LMDBCaching
 import TestSupport
 
-/// Reads keys of all writers, and knows what it has seen.
+/// Reads the keys of all writers and remembers the newest value of each.
 struct KillReader {
   private let cache: LMDBCache
   private var random: SeededRandom
   private var keys: [String] = []
-  /// The newest number seen of each writer under each key.
   private var seen: [String: [Int: Int]] = [:]
   private(set) var reads = 0
-  /// The longest read, in nanoseconds.
+  /// In nanoseconds.
   private(set) var longest: Int64 = 0
 
   private static let timeLimit: Int64 = 5_000_000_000
@@ -29,7 +28,7 @@ struct KillReader {
       switch random.below(12) {
       case 0: try readPair(key)
       case 1:
-        // One unit is the format's; the text is the span itself.
+        // The first byte is the format's; the text is the span itself.
         let text = try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
         check(text, key)
       case 2: check(try cache.diskCache.value(String.self, forKey: key), key)
@@ -58,7 +57,7 @@ struct KillReader {
     let values = try cache.read { snapshot in
       try pair.map { key in try snapshot.value(String.self, forKey: key).map { KillValue($0, key: key) } }
     }
-    // Both or neither, wherever they are: limits keep nobody's entries out here.
+    // Both or neither: no limit evicts entries here.
     if values[0] != values[1] {
       KillReaderRole.answer("half a batch: \(String(describing: values[0])) and \(String(describing: values[1]))")
     }

@@ -2,8 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// A process that reads all the time, and answers with a line for each thing that must not be; at the end of its input
-/// with what it has done.
+/// Reads all the time, and prints a line for each fault and its totals at the end of its input.
 enum KillReaderRole: TrialRole {
   static let name = "kill-reader"
 

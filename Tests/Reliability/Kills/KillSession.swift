@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Cycles of kills on one directory.
 final class KillSession {
   private let directory: String
   private let durability: Durability
@@ -22,7 +21,7 @@ final class KillSession {
     var load = KillLoad.random(&random, directory: directory, durability: durability)
     let reader = try ChildProcess("soak", ["role", KillReaderRole.name, load.text], ending: .endOfInput)
     if reader.readLine() != "open" { report.fail("a reader did not open the cache: \(load.title)") }
-    // In every other session this process has the cache open too: then it may replay what others leave.
+    // In every other session this process also has the cache open, and may replay what dead writers left.
     load = KillLoad.random(&random, directory: directory, durability: durability)
     let own = random.below(2) == 0 ? try load.open() : nil
     for cycle in 0..<cycles {
@@ -60,7 +59,7 @@ final class KillSession {
       children.append((try ChildProcess("soak", ["role", KillWriterRole.name, load.text]), load))
     }
     for child in children where child.process.readLine() != "opening" { return ["a writer did not start"] }
-    // One may be killed before the others, which bring in what it left, and are killed at that.
+    // One writer may die first: the others replay its journal, and get killed at that.
     let isTogether = random.below(2) == 0
     usleep(UInt32(5_000 + random.below(random.below(4) == 0 ? 5_000 : 90_000)))
     var judged: [KillJudge.Writer] = []
@@ -91,7 +90,7 @@ final class KillSession {
     guard let found else { return ["a process that opens the cache ended"] }
     var faults = found.faults + KillJudge(writers: judged, before: contents).faults(in: found.values)
     if let own {
-      // At once: the other one has seen it.
+      // Without a wait: the other process has already seen it.
       let mine = try KillContents(own)
       faults += mine.faults.map { "here: \($0)" }
       if mine.values != found.values { faults.append("this process sees something else than the one that just opened") }
@@ -101,10 +100,10 @@ final class KillSession {
     return faults
   }
 
-  /// A process that replays what was left, and is killed at it.
+  /// Kills a process while it replays the journal.
   private func killReplayer(_ load: KillLoad, _ report: inout TrialReport) throws {
     let replayer = try ChildProcess("soak", ["role", KillDumpRole.name, load.text])
-    // Starting takes most of it.
+    // Startup takes most of this time.
     usleep(UInt32(random.below(30_000)))
     replayer.kill()
     if KillTraces.journals(directory) > 0 { report.count("kills of a process that had not replayed all") }

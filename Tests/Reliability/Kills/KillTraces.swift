@@ -1,10 +1,9 @@
 import Foundation
 
-/// What a kill leaves in a directory.
 enum KillTraces {
-  /// Whether the process that held LMDB's writer mutex died in it, and nobody has taken it since: the kernel marks the
-  /// mutex, the first word of the second cache line of `lock.mdb` (LMDB 0.9 on 64-bit Linux). Only while this process
-  /// does not have the environment open: closing the file drops its locks.
+  /// Whether LMDB's writer died holding its mutex, and no process has taken it since: the kernel marks the mutex, the
+  /// first word of the second cache line of `lock.mdb` (LMDB 0.9 on 64-bit Linux). Call only while this process has
+  /// the environment closed: closing the file drops its locks.
   static func isWriterMutexAbandoned(_ directory: String) -> Bool {
     guard let file = FileHandle(forReadingAtPath: directory + "/lock.mdb"),
       let bytes = try? file.read(upToCount: 68), bytes.count == 68

@@ -2,14 +2,14 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Writers that are killed at random moments, in every durability.
+/// Kills writers at random moments, in every durability.
 package enum KillTrial: Trial {
   package static let name = "kills"
   package static let summary =
     "Writers are killed at any moment: nothing acknowledged is lost, nothing is wrong or stuck."
   package static let defaultCount = 500
 
-  /// Cycles that share a directory, so that each begins with what the ones before left.
+  /// Cycles that share a directory, so that each starts from the leftovers of the earlier ones.
   private static let cyclesOfDirectory = 10
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {
@@ -24,7 +24,7 @@ package enum KillTrial: Trial {
       try KillSession(directory, durability, random.next()).run(cycles: cycles, &report)
       report.count("cycles with durability .\(durability)", cycles)
       done += cycles
-      // What failed is kept to be looked at.
+      // Keep the directory of a failed round.
       if report.failureCount == before { try FileManager.default.removeItem(atPath: directory) }
     }
     return report

@@ -1,4 +1,4 @@
-/// What is stored: it says which write of which writer it is, and every byte of it is known.
+/// A value that identifies its write and its writer, with every byte determined.
 struct KillValue: Hashable {
   let writer: Int
   let number: Int
@@ -14,7 +14,7 @@ struct KillValue: Hashable {
     self.number = number
   }
 
-  /// nil: nobody wrote this text under this key.
+  /// nil: no writer stored this text under this key.
   init?(_ text: String, key: String) {
     let utf8 = text.utf8
     guard let hash = utf8.firstIndex(of: UInt8(ascii: "#")), let end = utf8.firstIndex(of: UInt8(ascii: ";")),

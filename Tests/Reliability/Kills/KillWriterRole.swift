@@ -1,12 +1,12 @@
 import LMDBCaching
 
-/// A process that writes until it is killed, and answers each write when it has returned.
+/// Writes until it is killed, and acknowledges each write once it has returned.
 enum KillWriterRole: TrialRole {
   static let name = "kill-writer"
 
   static func run(_ arguments: [String]) throws {
     let load = try KillLoad(arguments[0])
-    // Whoever opens brings in what the dead have left: it may be killed at that.
+    // Opening replays the journals of dead processes, and may be killed at that.
     answer("opening")
     do {
       try write(load)

@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// One round: `DIRECTORY SEED`. Answers with a line for each failure, and with the number of openings.
+/// One round: `DIRECTORY SEED`. Prints each failure, then the number of openings.
 enum LifeCycleRole: TrialRole {
   static let name = "life-cycle"
   private static let passes = 25
@@ -22,13 +22,12 @@ enum LifeCycleRole: TrialRole {
     answer("opened \(life.threads * passes)")
   }
 
-  /// What the threads have in common.
   private final class Life: Sendable {
     let directories: [String]
     let threads: Int
     let failures = Guarded<[String]>([])
     private let commitsEvery: Duration
-    /// By directory and thread: the last number that was told to be written.
+    /// The last acknowledged number, by directory and thread.
     private let told: Guarded<[[Int]]>
 
     init(_ directories: [String], threads: Int, commitsEvery: Duration) {
@@ -47,7 +46,7 @@ enum LifeCycleRole: TrialRole {
 
     private func fail(_ text: String) { failures { $0.append(text) } }
 
-    /// Opens, looks at everybody's numbers, writes its own, and closes.
+    /// Opens, checks all threads' numbers, writes its own, and closes.
     func pass(_ pass: Int, of thread: Int, _ random: inout SeededRandom) {
       let directory = random.below(directories.count)
       do {
@@ -57,14 +56,13 @@ enum LifeCycleRole: TrialRole {
           let found = try cache.value(Int.self, forKey: "t\(other)") ?? -1
           if found < before[other] { fail("\(found) is read of \(other), after \(before[other]) was told") }
         }
-        // Something to commit.
         for filler in 0..<random.below(400) { try cache.set(pass, forKey: "f\(thread)/\(filler)") }
         let group = DispatchGroup()
         if random.below(3) == 0 { trim(cache, group) }
         try cache.set(pass, forKey: "t\(thread)")
         told { $0[directory][thread] = pass }
         if random.below(4) == 0 { try cache.flush() }
-        // Or by its release.
+        // Or let its release close it.
         if random.below(4) > 0 { try cache.close() }
         group.wait()
       } catch {
@@ -72,7 +70,7 @@ enum LifeCycleRole: TrialRole {
       }
     }
 
-    /// Nothing is so old. It may come too late.
+    /// Trims by an age that no entry has. The cache may already be closed.
     private func trim(_ cache: LMDBCache, _ group: DispatchGroup) {
       inBackground(group) { [self] in
         do throws(CacheError) {

@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Threads of one process that open and close a few directories, each for itself.
+/// Threads of one process independently open and close a few directories.
 package enum LifeCycleTrial: Trial {
   package static let name = "life-cycle"
   package static let summary =

@@ -1,9 +1,7 @@
-/// What was put under a key where nothing was, and taken from it: by operations that say whether they found something, and
-/// nothing else. Each value is put once.
+/// Puts and takes of one key that say whether they found something. Each value is put once.
 ///
-/// When an operation took effect is not known, only that it did so between its start and its end. So a value was there for
-/// certain from the end of its put to the start of its taking, and it may have been there from the start of its put to the
-/// end of its taking.
+/// An operation takes effect between its start and its end. So a value is certainly there from the end of its put to
+/// the start of its take, and possibly there from the start of its put to the end of its take.
 struct BoxHistory {
   private struct Stay {
     let put: HistoryRecord
@@ -39,7 +37,7 @@ struct BoxHistory {
     checkAbsence(Array(stays.values), &findings)
   }
 
-  /// Where something was for certain all the time nothing is put, and something is found.
+  /// While a value is certainly there, no put may succeed and every take must find it.
   private func checkPresence(_ stays: [Stay], _ findings: inout HistoryFindings) {
     let latest = LatestEnds(stays.map { ($0.put.end, $0.certainEnd) })
     for put in puts where put.value != 0 {
@@ -54,7 +52,7 @@ struct BoxHistory {
     }
   }
 
-  /// Where nothing can have been all the time nothing is refused.
+  /// While no value can be there, no put may be refused.
   private func checkAbsence(_ stays: [Stay], _ findings: inout HistoryFindings) {
     let latest = LatestEnds(stays.map { ($0.put.start, $0.possibleEnd) })
     for put in puts where put.value == 0 {
@@ -63,7 +61,7 @@ struct BoxHistory {
     }
   }
 
-  /// The latest end of the times that begin before a moment.
+  /// The latest end among intervals that begin before a moment.
   private struct LatestEnds {
     private let beginnings: [Int64]
     private let ends: [Int64]

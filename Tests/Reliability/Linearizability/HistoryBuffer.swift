@@ -1,5 +1,5 @@
-/// Room for what one thread records, reserved beforehand: recording allocates nothing.
-// Sendable: one thread fills it, and others read it when that one has ended.
+/// Preallocated records of one thread: recording never allocates.
+// Sendable: one thread fills it, and others read it after that thread has ended.
 final class HistoryBuffer: @unchecked Sendable {
   private let records: UnsafeMutableBufferPointer<HistoryRecord>
   private(set) var count = 0

@@ -1,12 +1,12 @@
-/// Holds a history against what is promised of one cache that several processes share:
+/// Checks a history against the promises of one cache that several processes share:
 ///
-/// - A read returns what some write wrote that had begun before the read ended.
-/// - A write is seen by its own process at once, and by others within the bound: the group-commit interval and the time
-///   that a commit takes. One that returns after its commit is seen by all at once.
-/// - No process sees a value again after it saw another one in its place.
+/// - A read returns a written value whose write began before the read ended.
+/// - A process sees its own writes at once, and others see them within the bound: the group-commit interval plus the
+///   time of a commit. A write that returns after its commit is visible to all at once.
+/// - No process sees a replaced value again.
 /// - A snapshot sees a batch whole.
-/// - Updates of a key are one after the other, whichever process makes them.
-/// - Of those that put something where nothing is one succeeds, and of those that take it one has it.
+/// - Updates of a key are serialized across processes.
+/// - Of several puts to an empty key one succeeds, and of several takes one gets the value.
 package struct HistoryChecker: Sendable {
   /// In nanoseconds.
   package let bound: Int64

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The records of one process, as they lie in memory: written and read by one program.
+/// One process's records as raw memory: the same program reads and writes them.
 enum HistoryFile {
   static func write(_ parts: [HistoryBuffer], to path: String) throws {
     var data = Data()

@@ -1,25 +1,23 @@
-/// What a history shows.
 package struct HistoryFindings: Sendable {
   package enum Fault: String, Sendable, CaseIterable {
-    /// A value that nobody had begun to write.
+    /// A read returned a value before its write began.
     case phantom
-    /// A batch of which a part was seen.
+    /// A read saw a part of a batch.
     case torn
-    /// A value that had been overwritten for longer than the bound.
+    /// A read returned a value overwritten longer ago than the bound.
     case stale
-    /// No value where there had been one for longer than the bound, and nobody removed it.
+    /// A read found nothing although a value, never removed, was older than the bound.
     case missing
-    /// A value that the process had seen give way to another one already.
+    /// A read returned a value that its process had already seen replaced.
     case backwards
-    /// An update whose result another one has not seen that came after it.
+    /// An update missed the result of an earlier one.
     case lost
   }
 
   package var faults: [(fault: Fault, description: String)] = []
   package var reads = 0
   package var writes = 0
-  /// How long after its end the write of another process was not seen yet, in nanoseconds: of each read that saw an
-  /// older value.
+  /// For each read of an older value: nanoseconds since the unseen write of another process ended.
   package var staleness: [Int64] = []
 
   package func count(_ fault: Fault) -> Int { faults.count { $0.fault == fault } }

@@ -1,31 +1,30 @@
-/// One operation of a history: who did what to which key, when it began and when it had returned.
 package struct HistoryRecord: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     case set
     case remove
     case read
-    /// A read and a write as one: it found `previous`.
+    /// An atomic read and write, which found `previous`.
     case update
-    /// A write where nothing is; with the value 0 it was refused, since something was there.
+    /// A write to an empty key; value 0 means it was refused.
     case put
-    /// A removal that returns what it found; 0: nothing.
+    /// A removal that returns the removed value; 0 means nothing.
     case take
   }
 
   /// Nanoseconds of the monotonic clock that all processes share.
   package var start: Int64
   package var end: Int64
-  /// The value that was written or found; no two writes have the same. 0: none.
+  /// The value written or found, unique for each write; 0 means none.
   package var value: UInt64
-  /// What an update found; 0: nothing.
+  /// The value an update found; 0 means none.
   package var previous: UInt64
   package var key: UInt16
   package var kind: Kind
   package var process: UInt8
   package var thread: UInt8
-  /// A write that had been committed when it returned.
+  /// Whether the write was committed when it returned.
   package var isCommitted: Bool
-  /// Not 0: with another record of this number and thread it is one atomic batch, or one snapshot.
+  /// If not 0, records with this number and thread form one batch or snapshot.
   package var group: UInt32
 
   package init(

@@ -2,8 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// One process of a history: opens the cache, waits for a line, does its operations on several threads, and leaves what
-/// it recorded in a file.
+/// Opens the cache, waits for a line, runs its operations on several threads, and writes their records to a file.
 enum HistoryRole: TrialRole {
   static let name = "history"
 
@@ -25,7 +24,7 @@ enum HistoryRole: TrialRole {
     if let failure = failure.current { throw failure }
     try HistoryFile.write(buffers, to: load.output)
     answer("done")
-    // Others may still be reading what only this process has: it is committed by closing.
+    // Closing commits values that other processes may still be waiting to read.
     try cache.close()
   }
 }

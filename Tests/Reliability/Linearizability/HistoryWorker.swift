@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// One thread of a history.
 struct HistoryWorker {
   private let load: SharedLoad
   private let thread: Int
@@ -20,12 +19,12 @@ struct HistoryWorker {
     random = SeededRandom(load.seed &+ UInt64(load.process * 16 + thread) &* 0x9E37_79B9)
   }
 
-  /// Numbers of a list that is in the value log.
+  /// The length of a list that goes to the value log.
   private static let longCount = 1_200
 
   private static var now: Int64 { CacheClock.system.monotonic }
 
-  /// Unlike every other value of the history, and never 0.
+  /// Unique in the history, and never 0.
   private mutating func newValue() -> Int {
     counter += 1
     return Int(UInt64(load.process + 1) << 56 | UInt64(thread) << 48 | counter)
@@ -45,7 +44,6 @@ struct HistoryWorker {
     case 80..<95: try remove()
     case 95..<99: try writePair()
     case 99..<110: try readPair()
-    // So that others get to run, and commits fall everywhere.
     case 112..<130: try update()
     case 130..<134: try compareAndSet()
     case 134..<140: try useBox()
@@ -85,12 +83,12 @@ struct HistoryWorker {
 
   // MARK: Operations that depend on what is there
 
-  /// An update, if nobody else came in between.
+  /// An update, unless another one comes in between.
   private mutating func compareAndSet() throws {
     let (key, value) = (SharedLoad.cell, newValue())
     let name = SharedLoad.names[key]
     let start = Self.now
-    // Its version first: what is read after it is as new, or the set is refused.
+    // Read the version first: the value is then at least as new, or the set is refused.
     guard let entry = try cache.entry(forKey: name), let previous = try cache.value(Int.self, forKey: name) else {
       return
     }
@@ -133,7 +131,7 @@ struct HistoryWorker {
     }
   }
 
-  /// Nobody is to see a value that it is not, nor an older one, for another expiry.
+  /// No reader may see a wrong or older value because its expiry moved.
   private mutating func moveExpiry() throws {
     let key = random.below(2) == 0 ? SharedLoad.cell : key()
     let name = SharedLoad.names[key]
@@ -159,7 +157,7 @@ struct HistoryWorker {
       value = try cache.increment(forKey: name)
       previous = value - 1
     case SharedLoad.longCell:
-      // In the value log.
+      // This list is in the value log.
       try cache.update([Int].self, forKey: name) { list in
         previous = list?.first ?? 0
         list = [Int](repeating: value, count: Self.longCount)
@@ -178,7 +176,7 @@ struct HistoryWorker {
   }
 
   private mutating func remove() throws {
-    // The file's key is never removed: somebody always finds it.
+    // The file's key is never removed, so every read must find it.
     let key = random.below(SharedLoad.file)
     let start = Self.now
     try cache.removeValue(forKey: SharedLoad.names[key])
@@ -206,7 +204,7 @@ struct HistoryWorker {
     case (_, 1):
       value = try cache.withBytes(forKey: name) { $0.unsafeLoadUnaligned(as: Int.self) } ?? 0
     case (_, 2):
-      // Dropped, so that it is read from the disk into memory while others write.
+      // Forces a reload from the disk while others write.
       if random.below(20) == 0 { cache.memoryCache.removeAll() }
       value = try cache.value(Int.self, forKey: name) ?? 0
     default: value = try cache.value(Int.self, forKey: name) ?? 0
@@ -216,7 +214,7 @@ struct HistoryWorker {
 
   private func whole(_ list: [Int]?, _ count: Int) throws -> Int {
     guard let list else { return 0 }
-    // A mixture is nothing anybody wrote.
+    // Mixed numbers mean a torn read.
     guard list.count == count, list.allSatisfy({ $0 == list[0] }) else { return Int.max }
     return list[0]
   }

@@ -1,8 +1,7 @@
-/// What was done to one key.
+/// The operations on one key.
 ///
-/// When a write took effect is not known, only that it did so between its start and its commit. A write that returned
-/// before its commit is committed within the bound; its own process sees it at once. So one write certainly came after
-/// another where even the worst case says so.
+/// A write takes effect between its start and its commit, which is within the bound of its return; its own process sees
+/// it at once. So one write is after another only if even the worst case says so.
 struct KeyHistory {
   private struct Group {
     var process: UInt8
@@ -31,7 +30,7 @@ struct KeyHistory {
     }
   }
 
-  /// How long after its end a write may take effect for another process.
+  /// How long after its end a write may stay invisible to other processes.
   private func delay(isCommitted: Bool) -> Int64 { isCommitted ? 0 : bound }
 
   func check(_ findings: inout HistoryFindings) {
@@ -54,7 +53,7 @@ struct KeyHistory {
   private func checkStaleness(_ read: HistoryRecord, _ write: HistoryRecord, _ findings: inout HistoryFindings) {
     var staleness: Int64 = 0
     for group in groups {
-      // From when on a write of this group certainly replaces what was read.
+      // When a write of this group certainly replaces the value.
       let moment =
         group.process == write.process ? write.end : write.end + delay(isCommitted: write.isCommitted)
       guard let end = group.all.earliestEnd(startingAfter: moment), end < read.start else { continue }
@@ -70,7 +69,7 @@ struct KeyHistory {
     if staleness > 0 { findings.staleness.append(staleness) }
   }
 
-  /// The start of a set that had to be seen, when nothing was.
+  /// The start of a set that a read missed when it found nothing.
   private func missedSet(_ read: HistoryRecord) -> Int64? {
     for group in groups {
       let allowed = group.process == read.process ? 0 : delay(isCommitted: group.isCommitted)
@@ -84,7 +83,7 @@ struct KeyHistory {
     return nil
   }
 
-  /// A value that a process saw, then did not see, then saw again. Each value is written once.
+  /// Detects a value that a process saw, then did not see, then saw again. Each value is written once.
   private func checkOrder(_ findings: inout HistoryFindings) {
     for (_, reads) in Dictionary(grouping: reads, by: \.process) {
       var windows: [UInt64: (from: Int64, to: Int64)] = [:]
@@ -94,7 +93,7 @@ struct KeyHistory {
       }
       let spans = windows.filter { $0.value.from < $0.value.to }.sorted { $0.value.from < $1.value.from }
       var next = 0
-      // The two spans that last longest, since one may be that of the value itself.
+      // The two longest spans, since one may belong to the value itself.
       var longest: [(value: UInt64, to: Int64)] = []
       for read in reads.sorted(by: { $0.start < $1.start }) {
         while next < spans.count, spans[next].value.from < read.start {

@@ -2,11 +2,10 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// A history of many operations by several processes, held against what is promised of its order.
+/// Checks a history of many operations by several processes against the promised order.
 ///
-/// The bound on what another process may not see yet is the group-commit interval and three times the longest time that a
-/// `write` or an update of the same round took: a set that has waited for its interval waits for the update that is under
-/// way at the most, for the commit that this one makes first, and for its own.
+/// The bound is the group-commit interval plus three times the round's longest `write` or update: a set whose interval
+/// is over waits at most for the running update, for the commit that it makes first, and for its own commit.
 package enum LinearizabilityTrial: Trial {
   package static let name = "linearizability"
   package static let summary =

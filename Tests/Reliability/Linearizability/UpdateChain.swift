@@ -1,5 +1,5 @@
-/// The updates of a key that is changed by nothing else: each has to have found what the one before it wrote, in an order in
-/// which nothing comes before what had ended when it began. That is all that linearizability asks.
+/// The updates of a key that nothing else changes. They are linearizable if each found its predecessor's value, in an
+/// order in which no update precedes one that had ended when it began.
 struct UpdateChain {
   private let updates: [HistoryRecord]
 
@@ -15,7 +15,7 @@ struct UpdateChain {
     }
     var chain: [HistoryRecord] = []
     var value: UInt64 = 0
-    // A value may be written twice where an update was lost.
+    // A lost update may repeat a value.
     while let update = next.removeValue(forKey: value) {
       chain.append(update)
       value = update.value

@@ -1,12 +1,12 @@
-/// Writes to one key by one process that are alike, laid out for two questions.
+/// A process's writes to one key, indexed for queries by start and by end.
 struct WriteIndex {
   private let starts: [Int64]
-  /// The earliest end of the writes from here on, in the order of their starts.
+  /// Suffix minimum of the ends, ordered by start.
   private let earliestEnds: [Int64]
-  /// The latest end of the writes up to here, in that order.
+  /// Prefix maximum of the ends, ordered by start.
   private let latestEnds: [Int64]
   private let ends: [Int64]
-  /// The latest start of the writes up to here, in the order of their ends.
+  /// Prefix maximum of the starts, ordered by end.
   private let latestStarts: [Int64]
 
   init(_ writes: [HistoryRecord]) {
@@ -25,19 +25,16 @@ struct WriteIndex {
     latestStarts = begun
   }
 
-  /// The earliest end of a write that began after `moment`.
   func earliestEnd(startingAfter moment: Int64) -> Int64? {
     let index = Self.firstIndex(starts) { $0 > moment }
     return index < starts.count ? earliestEnds[index] : nil
   }
 
-  /// The latest start of a write that ended before `moment`.
   func latestStart(endingBefore moment: Int64) -> Int64? {
     let index = Self.firstIndex(ends) { $0 >= moment }
     return index > 0 ? latestStarts[index - 1] : nil
   }
 
-  /// The latest end of a write that began before `moment`.
   func latestEnd(startingBefore moment: Int64) -> Int64? {
     let index = Self.firstIndex(starts) { $0 >= moment }
     return index > 0 ? latestEnds[index - 1] : nil

@@ -1,14 +1,14 @@
 import LMDBCaching
 import TestSupport
 
-// Operations that depend on what is there, and tags.
+// Conditional operations and tags.
 
 extension CacheModel {
   private func ensure(_ condition: Bool, _ what: @autoclosure () -> String) throws {
     if !condition { throw ModelMismatch(what()) }
   }
 
-  /// An expiry, and when an entry expires that has it, in place of one.
+  /// A random expiry, and the time it means for an entry that replaces `current`.
   private func expiry(_ current: ModelEntry?) -> (Expiry, Int64?) {
     switch random.below(4) {
     case 0: return (.never, nil)
@@ -19,7 +19,7 @@ extension CacheModel {
     }
   }
 
-  /// Whether the entry can be read as a number, or there is none.
+  /// Whether the entry reads as a number or is missing.
   private func isNumber(_ entry: ModelEntry?) -> Bool {
     switch entry?.value {
     case nil, .number: true
@@ -31,7 +31,7 @@ extension CacheModel {
     if case .number(let number)? = entry?.value { number } else { nil }
   }
 
-  /// Runs an operation that reads a number: an error, and no change, where there is something else.
+  /// Runs an operation that reads a number: for another value it must throw and change nothing.
   private func reading(_ key: String, _ entry: ModelEntry?, _ body: () throws -> Void) throws {
     do {
       try body()
@@ -43,7 +43,7 @@ extension CacheModel {
   }
 
   func change() throws {
-    // What has to be there is known then.
+    // Reconcile evictions first, so that the expected result is known.
     try reconcile()
     let (key, cache) = (key(), either)
     let entry = live(key)
@@ -67,7 +67,7 @@ extension CacheModel {
       ? try cache.diskCache.touch(forKey: key, expires: expiry) : try cache.touch(forKey: key, expires: expiry)
     try ensure(isThere == (entry != nil), "a touch of \(key.prefix(8)) found \(isThere)")
     if entry != nil { entries[ModelKey(key)]?.expires = expires }
-    // A value that has to be written again is read for it.
+    // Rewriting a value reads it first.
     use(key)
   }
 
@@ -89,7 +89,7 @@ extension CacheModel {
     try ensure(entry != nil, "a version of nothing")
     var (current, isOther) = (entry, false)
     if random.below(3) == 0 {
-      // Whatever is written has another version, the same value too.
+      // Every write makes a new version, even of the same value.
       try cache.set(7, forKey: key)
       put(key, .number(7), expires: nil)
       (current, isOther) = (live(key), true)
@@ -117,7 +117,7 @@ extension CacheModel {
     if isRemoved { entries[ModelKey(key)] = nil }
   }
 
-  /// Reads and writes as one; the tags stay.
+  /// A read-modify-write, which keeps the tags.
   private func update(_ key: String, _ entry: ModelEntry?, _ cache: LMDBCache) throws {
     let (expiry, expires) = expiry(entry)
     let kind = random.below(5)
@@ -163,7 +163,7 @@ extension CacheModel {
     put(key, .text("text"), expires: entry?.expires, tags: Set(tags))
   }
 
-  /// The expiry moves when it is earlier by a tenth of the time.
+  /// Reading moves the expiry if it would move by more than a tenth of its length.
   private func slide(_ key: String, _ entry: ModelEntry?, _ cache: LMDBCache) throws {
     let length = Int64(random.below(9_000) + 1) * 1_000_000
     note("slide", String(key.prefix(8)))
@@ -194,7 +194,7 @@ extension CacheModel {
         }
       try ensure(old == number(entry), "\(key.prefix(8)) held \(String(describing: old))")
       if takes {
-        // One that has expired is not there to be taken, and stays until it is trimmed.
+        // An expired entry cannot be taken, and stays until it is trimmed.
         if entry != nil { entries[ModelKey(key)] = nil }
       } else {
         put(key, .number(value), expires: nil, tags: entry?.tags ?? [])
@@ -233,8 +233,8 @@ extension CacheModel {
       let name = String(decoding: key.bytes, as: UTF8.self)
       try ensure(!cache.contains(name), "\(name.prefix(8)) is there, and its tag was removed")
     }
-    // Upkeep would do so within a second; until then counts include them, and changes are told then. What has expired
-    // goes with them, and is told of as well: the model has it, as what is not served, until entries are counted.
+    // Without this sweep, upkeep would do it within a second, and counts and changes would lag. It also removes expired
+    // entries and reports them; the model keeps those, unserved, until entries are counted.
     try cache.diskCache.sweepTags()
     try awaitRemovals()
   }

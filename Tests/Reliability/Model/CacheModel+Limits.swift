@@ -1,12 +1,10 @@
 import LMDBCaching
 import TestSupport
 
-// Counts, limits, and what may go to keep them.
-
 extension CacheModel {
   private var count: Int { cache.diskCache.countLimit }
 
-  /// The sum of the costs; nil where one is not known.
+  /// The sum of the costs; nil if one is unknown.
   private var cost: Int? {
     entries.values.reduce(0) { (sum: Int?, entry) in
       guard let sum, let cost = entry.cost else { return nil }
@@ -14,20 +12,20 @@ extension CacheModel {
     }
   }
 
-  /// To be called after every write: from now on entries may go, where a limit is exceeded.
+  /// Call after every write: once a limit is exceeded, entries may be evicted.
   func noteLimits() {
     if entries.count > count || cost.map({ $0 > cache.diskCache.costLimit }) ?? configuration.isLimited {
       mayHaveEvicted = true
     }
   }
 
-  /// Does what the background does, and takes over what went to keep a limit. It must have been allowed to go.
+  /// Runs the background trim and removes the evicted entries, which must have been allowed to go.
   func reconcile() throws {
     guard configuration.isLimited, mayHaveEvicted else { return }
     try settle(isExceeded: true)
   }
 
-  /// What was evicted goes from the model too; what stays has to be within the limits.
+  /// Removes evicted entries from the model. The rest must be within the limits.
   private func settle(isExceeded: Bool, toCount: Int = .max) throws {
     try cache.diskCache.trimToLimits()
     entries = entries.filter { $0.value.expires.map { $0 > time.now } ?? true }
@@ -77,7 +75,7 @@ extension CacheModel {
     case 1:
       let seconds = random.below(300)
       try either.trim(toAge: .seconds(seconds))
-      // What was written since has to be there.
+      // Entries written since must be there.
       let kept = Set(try cache.entries().map { ModelKey($0.key) })
       for (key, entry) in entries where !kept.contains(key) {
         if time.now - entry.written < Int64(seconds - 1) * 1_000_000_000 {

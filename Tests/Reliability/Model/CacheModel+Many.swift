@@ -2,8 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-// Many entries at once.
-
 extension CacheModel {
   func removeAll() throws {
     note("removeAll")
@@ -28,12 +26,12 @@ extension CacheModel {
     var operations: [(key: String, value: ModelValue?, expiry: Int?)] = []
     for _ in 0..<random.below(6) + 1 {
       var value = random.below(4) == 0 ? nil : value()
-      // A batch takes no objects.
+      // Batches do not support objects.
       if case .object? = value { value = .number(1) }
       operations.append((key(), value, random.below(4) == 0 ? random.below(5_000) : nil))
     }
     let removal = random.below(8)
-    // A body that throws leaves everything as it was.
+    // A body that throws rolls everything back.
     let fails = random.below(8) == 0
     do {
       try either.write { batch in
@@ -71,7 +69,7 @@ extension CacheModel {
     for entry in found {
       let model = expected[ModelKey(entry.key)]!
       if let cost = model.cost, entry.cost != cost { throw ModelMismatch("cost of \(entry.key.prefix(8))") }
-      // A transform's mark is counted with what it made.
+      // A transform adds its mark to the size.
       if !configuration.isTransforming, let size = model.value.size, entry.size != size {
         throw ModelMismatch("size of \(entry.key.prefix(8))")
       }
@@ -79,7 +77,7 @@ extension CacheModel {
     }
   }
 
-  /// A snapshot is what it was, whatever is written while it is held.
+  /// A snapshot never changes, whatever is written while it is open.
   func snapshot() throws {
     note("snapshot")
     try reconcile()
@@ -100,7 +98,7 @@ extension CacheModel {
       for name in ModelKey.all.shuffled(using: &random).prefix(4) {
         let expected = live[ModelKey(name)]
         if try snapshot.contains(name) != (expected != nil) { throw ModelMismatch("a snapshot's \(name.prefix(8))") }
-        // Also one in the value log, however often it was replaced since. A snapshot has no objects.
+        // Replaced values in the value log must stay readable too. A snapshot has no objects.
         guard let expected, expected.value.size != nil else { continue }
         let found: ModelValue? =
           switch expected.value {

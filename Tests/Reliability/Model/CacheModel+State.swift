@@ -2,8 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-// Time, memory, processes, and what the changes tell.
-
 extension CacheModel {
   func flush() throws {
     note("flush")
@@ -19,7 +17,6 @@ extension CacheModel {
     let before = time.now
     switch random.below(8) {
     case 0:
-      // Set back, or on, by whoever looks after the machine.
       let step = Int64(random.below(20_000) - 12_000) * 1_000_000
       note("setClock", "by \(step / 1_000_000) ms")
       clock.set(clock.now + step)
@@ -32,7 +29,7 @@ extension CacheModel {
     }
     let now = time.now
     if now < before || now < clock.now { throw ModelMismatch("the time is \(now), after \(before)") }
-    // The clock remembers times in steps of a millisecond; the model compares exactly.
+    // The clock stores milliseconds; the model compares exactly.
     time.advance(toAtLeast: now)
   }
 
@@ -51,7 +48,7 @@ extension CacheModel {
     try followChanges()
   }
 
-  /// Goes on with a copy of the files as they are while nothing is committed: as after the death of the process.
+  /// Continues on a copy of the files before a commit, as after the death of the process.
   func crash() throws {
     note("crash")
     try reconcile()
@@ -86,14 +83,14 @@ extension CacheModel {
     return "[" + names.sorted().joined(separator: ", ") + "]"
   }
 
-  /// From what is there. Entries that have expired may have been removed already, and nobody tells of them again.
+  /// Starts from the present entries. Expired ones may be gone already, without further notice.
   func followChanges() throws {
     changes = cache.changes()
     told = Set(try cache.entries().map { ModelKey($0.key) })
   }
 
-  /// What a tag removed before it was committed is told of when the database is read again: after 50 ms, or later where
-  /// the clock was moved while it was read.
+  /// Removals by tag before the commit are reported when the database is read again: after 50 ms, or later if the clock
+  /// was moved.
   func awaitRemovals() throws {
     var step = Duration.milliseconds(50)
     for _ in 0..<20 {
@@ -102,7 +99,7 @@ extension CacheModel {
       clock.advance(by: step)
       time.advance(toAtLeast: time.now)
       step *= 2
-      // Behind what the clock's timer had the writer do.
+      // Queued behind the writer's work from the clock's timer.
       try cache.diskCache.betweenCommits {}
     }
   }
@@ -119,12 +116,12 @@ extension CacheModel {
     latest = max(latest, time.now)
   }
 
-  /// Who follows the changes knows which keys there are.
+  /// An observer of the changes must know which keys exist.
   func compareChanges() throws {
     try takeChanges()
     if mayHaveEvicted { return }
     let live = Set(entries.filter { $0.value.expires.map { $0 > latest } ?? true }.keys)
-    // An expired entry is told of when it is removed.
+    // An expired entry is reported when it is removed.
     if !told.isSuperset(of: live) || !told.isSubset(of: entries.keys) {
       let (missing, surplus) = (live.subtracting(told), told.subtracting(entries.keys))
       throw ModelMismatch("the changes do not tell of \(names(missing)), and tell of \(names(surplus)) too much")

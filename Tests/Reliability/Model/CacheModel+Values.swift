@@ -2,8 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-// Single entries.
-
 extension CacheModel {
   func live(_ key: String) -> ModelEntry? {
     guard let entry = entries[ModelKey(key)] else { return nil }
@@ -87,7 +85,7 @@ extension CacheModel {
       default: found = try cache.value(String.self, forKey: key).map { .text($0) }
       }
     } catch {
-      // Read as another type than it is.
+      // Read as a wrong type.
       guard error.code == .typeMismatch || error.code == .decodingFailed, expected != nil else { throw error }
       return use(key)
     }
@@ -100,14 +98,14 @@ extension CacheModel {
     if cache.contains(key) != (expected != nil) && !mayHaveEvicted { throw ModelMismatch("contains \(key.prefix(8))") }
   }
 
-  /// What was found is what has to be there, or nothing where it may be gone.
+  /// The found value must be the expected one, or nil if it may be gone.
   private func compare(_ found: ModelValue?, _ key: String) throws {
     let expected = live(key)
     if found == expected?.value || (found == nil && mayHaveEvicted) { return }
     throw ModelMismatch("\(key.prefix(8)): \(String(describing: found)), not \(String(describing: expected))")
   }
 
-  /// Read as the type that it is.
+  /// Reads with the stored type.
   func getExactly(_ key: String, in cache: LMDBCache? = nil) throws(CacheError) {
     let cache = cache ?? self.cache
     let found: ModelValue? =
@@ -141,7 +139,7 @@ extension CacheModel {
     }
   }
 
-  /// The time may be before that of an earlier use: a new process does not know that the wall clock was ahead.
+  /// The time may precede an earlier use: a new process does not know that the wall clock was ahead.
   func use(_ key: String) {
     guard let used = entries[ModelKey(key)]?.used else { return }
     entries[ModelKey(key)]?.used = max(used, time.now)
@@ -162,7 +160,7 @@ extension CacheModel {
       }
       put(key, .number(number), nil, nil)
     default:
-      // Of another type, if it is there.
+      // Has another type, if it exists.
       break
     }
   }

@@ -2,35 +2,30 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// A cache, and a dictionary that says what it has to hold.
-///
-/// The steps are in extensions, by topic. Every one throws where the cache is not as it should be.
+/// A cache, and a dictionary with its expected contents. Every step throws if the cache differs.
 final class CacheModel {
   let configuration: ModelConfiguration
   let clock = ManualClock()
-  /// The time by which entries expire and are used: not the wall clock's, where that was set back. It depends on who
-  /// looked at the clock when, so the caches and the model share it. Each reopening makes a new one, as a process
-  /// does that starts.
+  /// The clock of expiry and use, which does not follow the wall clock back. The caches and the model share it. Each
+  /// reopening makes a new one, as a new process does.
   var time: CacheClock
   var random: SeededRandom
-  /// Where the directories are: a crash moves on to a copy.
+  /// The parent of the directories: after a crash, the model moves on to a copy.
   private let parent: String
   private var directories = 0
   private(set) var directory = ""
   var cache: LMDBCache
-  /// A second object on the directory, at times.
+  /// Sometimes a second object on the same directory.
   var other: LMDBCache?
   /// Expired entries count until they are removed.
   var entries: [ModelKey: ModelEntry] = [:]
-  /// The keys that the cache's changes tell of.
   var changes: CacheChanges
   var told: Set<ModelKey> = []
-  /// The latest time there has been: what had expired by then may be told of as gone.
+  /// The latest time so far: entries that expired by then may be reported as gone.
   var latest: Int64 = 0
-  /// Set when a limit was exceeded since the cache was last compared: entries may have gone.
+  /// Whether a limit was exceeded since the last comparison, so that entries may be gone.
   var mayHaveEvicted = false
   var log: [String] = []
-  /// How often each kind of step was done.
   var counts: [String: Int] = [:]
 
   init(seed: UInt64, in parent: String) throws {
@@ -51,12 +46,12 @@ final class CacheModel {
   }
 
   private func prepare(_ cache: LMDBCache) {
-    // What is done in the background would change counts at any moment.
+    // Background work would change counts at any moment.
     cache.diskCache.autoTrimInterval = .zero
     cache.memoryCache.autoTrimInterval = .zero
   }
 
-  /// The path of a directory that is not there yet, to go on in.
+  /// The path of a new directory to continue in.
   func moveOn() -> String {
     directories += 1
     directory = parent + "/\(directories)"

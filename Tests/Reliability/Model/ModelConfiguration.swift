@@ -1,11 +1,11 @@
 import LMDBCaching
 import Logging
 
-/// How the cache of a seed is opened: follows from the seed.
+/// The cache's configuration, which follows from the seed.
 struct ModelConfiguration {
   let seed: UInt64
 
-  /// Whether the disk tier has limits, so that entries may be evicted.
+  /// Whether the disk tier may evict.
   var isLimited: Bool { seed % 4 == 3 }
   var isTransforming: Bool { seed % 5 == 1 }
 

@@ -1,11 +1,11 @@
-/// An entry as the cache has to have it.
+/// An expected entry.
 struct ModelEntry {
   var value: ModelValue
   /// Nanoseconds since 1970; nil: never.
   var expires: Int64?
-  /// nil: the size of key and archive, where the archive's is not known.
+  /// nil means the size of key and archive, which is unknown for some archives.
   var cost: Int?
-  /// When it was set, and when it may have been read last.
+  /// When it was set, and the latest time at which it may have been read.
   var written: Int64
   var used: Int64
   var tags: Set<String> = []

@@ -1,4 +1,4 @@
-/// A key as the cache takes it: its bytes.
+/// Compares keys by their bytes, as the cache does.
 struct ModelKey: Hashable {
   let bytes: [UInt8]
 
@@ -6,13 +6,13 @@ struct ModelKey: Hashable {
 
   func hasPrefix(_ prefix: String) -> Bool { bytes.starts(with: prefix.utf8) }
 
-  /// Keys that something could confuse, lose or refuse.
+  /// Keys that are easy to confuse, lose or reject.
   static let all: [String] =
     [
       "", "a", "a/1", "a/2", "a/é", "a/e\u{301}", "b", "b/\0", "c/1", "c/2", "c/3",
       String(repeating: "p", count: 511), String(repeating: "p", count: 512),
     ]
-    // Long ones that share what LMDB's key keeps of them.
+    // Long keys with a common prefix in LMDB.
     + (0..<5).map { String(repeating: "s", count: 494) + "tail of a long key \($0)" }
 
   static let prefixes = [

@@ -1,7 +1,7 @@
 import Foundation
 import LMDBCaching
 
-/// Turns every bit round; leaves short values alone.
+/// Inverts every bit, except in short values.
 struct ModelTransform: ValueTransform {
   let identifier: UInt8 = 200
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Random operations on a cache, each held against a dictionary.
+/// Compares random operations on a cache with a dictionary.
 package enum ModelTrial: Trial {
   package static let name = "model"
   package static let summary =

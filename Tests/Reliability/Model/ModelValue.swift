@@ -1,14 +1,13 @@
 import Foundation
 
-/// What the model stores.
 enum ModelValue: Equatable {
   case text(String)
   case data(Data)
   case number(Int)
-  /// As an object of Foundation's, through YYCache's functions.
+  /// A Foundation object, through YYCache's functions.
   case object([String])
 
-  /// The length of the archive in bytes; nil: the archiver's business.
+  /// The length of the archive in bytes; nil if unknown.
   var size: Int? {
     switch self {
     case .text(let text): text.utf8.count

@@ -1,15 +1,15 @@
-/// One change of the trial, in the words of the log's marks.
+/// One change, in the words of the log's marks.
 enum PowerLossChange: Equatable {
   case set(Int)
   case remove(Int)
-  /// One write of several entries: those that are set, and those that are removed.
+  /// A batch: the keys it sets, and those it removes.
   case batch(set: [Int], removed: [Int])
   case removeAll
   case removePrefix
-  /// Leaves so many entries.
+  /// Trims to this many entries.
   case trim(Int)
-  /// Changes nothing that can be read: flushing, closing and opening again, and giving the disk back what is not in use
-  /// (segments of the value log that are emptied and removed, holes in the database and in the journal).
+  /// These change nothing readable. Upkeep returns unused space: emptied segments of the value log, holes in the
+  /// database and in the journal.
   case flush
   case reopen
   case upkeep
@@ -48,7 +48,7 @@ enum PowerLossChange: Equatable {
     }
   }
 
-  /// Which write every key's value is of, after this change as the `number`-th one.
+  /// Updates the number of the last write of every key, with this change as the `number`-th one.
   func apply(_ number: Int, to state: inout [Int: Int]) {
     switch self {
     case .set(let index): state[index] = number

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The entries of the trial: which keys there are, and what is stored under them by which write.
+/// The trial's keys, and the value that each write stores.
 struct PowerLossEntries {
   static let keyCount = 48
 
@@ -10,7 +10,7 @@ struct PowerLossEntries {
 
   init(seed: UInt64) {
     self.seed = seed
-    // Values between the two go past the journal, which has segments of 16 KiB.
+    // Values larger than a journal segment (16 KiB) bypass the journal.
     inlineThreshold = seed % 2 == 0 ? 4_096 : 24_000
   }
 
@@ -24,7 +24,6 @@ struct PowerLossEntries {
 
   static let indices: [String: Int] = Dictionary(uniqueKeysWithValues: (0..<keyCount).map { (key($0), $0) })
 
-  /// What the `number`-th write stores under the key `index`.
   func value(_ index: Int, _ number: Int) -> Data {
     let head = Data("\(index) \(number) ".utf8)
     var mix = seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(index) &* 0xD1B5_4A32_D192_ED03

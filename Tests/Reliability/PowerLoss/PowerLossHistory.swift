@@ -1,23 +1,23 @@
 import LMDBCaching
 import WriteLog
 
-/// What a writer did, and what may therefore be found after a power cut at any moment of it.
+/// A writer's changes, and which of them may survive a power cut at any moment.
 ///
-/// A moment is the number of the log's records that are before it.
+/// A moment is the number of log records before it.
 struct PowerLossHistory {
   private struct Step {
     let number: Int
     let change: PowerLossChange
     let began: Int
     var ended: Int?
-    /// Whether everything up to this one was in a transaction when it ended.
+    /// Whether this and all earlier changes were committed when it ended.
     var isCommitted = false
-    /// All that is there after it, were nothing ever trimmed.
+    /// The contents after it, if nothing were ever trimmed.
     let state: [Int: Int]
   }
 
   enum Verdict {
-    /// So many writes that had returned are missing.
+    /// This many acknowledged writes are missing.
     case kept(missing: Int)
     case discarded
     case wrong(String)
@@ -26,15 +26,13 @@ struct PowerLossHistory {
   private let durability: Durability
   private let base: [Int: Int]
   private var steps: [Step] = []
-  /// When the first opening had returned.
   private var opened: Int?
-  /// When the database's file was synchronized.
   private var synchronizations: [Int] = []
   private(set) var failure: String?
 
   /// - Parameters:
-  ///   - base: What was there at the start.
-  ///   - databases: The inode numbers of the database's file at the start.
+  ///   - base: The entries at the start.
+  ///   - databases: The inode numbers of the database file at the start.
   init(_ records: [WriteLogRecord], durability: Durability, base: [Int: Int], databases: Set<UInt64>) {
     self.durability = durability
     self.base = base
@@ -76,7 +74,7 @@ struct PowerLossHistory {
 
   var acknowledged: Int { steps.count { $0.ended != nil } }
 
-  /// Whether `found` is what a power cut at `moment` may leave.
+  /// Whether a power cut at `moment` may leave `found`.
   func judge(_ found: [Int: Int], discarded: Int, at moment: Int) -> Verdict {
     let begun = steps.prefix { $0.began < moment }
     let ended = begun.count { $0.ended.map { $0 < moment } ?? false }
@@ -102,7 +100,7 @@ struct PowerLossHistory {
         + "there \(unwanted.sorted { $0 < $1 })")
   }
 
-  /// Changes that the last batch but one holds, or older ones.
+  /// Changes in the last batch but one, or in older ones.
   private func durable(_ begun: [Step], at moment: Int) -> Int {
     let last = synchronizations.last { $0 < moment } ?? -1
     var least = 0
@@ -115,7 +113,7 @@ struct PowerLossHistory {
 
   private func state(after count: Int) -> [Int: Int] { count == 0 ? base : steps[count - 1].state }
 
-  /// Equal but for what a trim may have removed: that is no write, and may come before or after a power cut.
+  /// Equal except for trimmed entries: a trim is not a write, and may or may not survive a power cut.
   private func equals(
     _ found: [Int: Int], _ state: [Int: Int], _ begun: ArraySlice<Step>, _ trimmed: Set<Int>
   ) -> Bool {
@@ -130,7 +128,7 @@ struct PowerLossHistory {
   private func judgeFast(
     _ found: [Int: Int], _ discarded: Int, _ begun: [Step], _ ended: Int, _ moment: Int
   ) -> Verdict {
-    // Between closing and the return of the next opening, nobody relies on what is not synchronized.
+    // Between a close and the next opening, unsynchronized data may be lost.
     var isBetween = opened.map { moment <= $0 } ?? true
     if begun.count > ended, case .reopen? = begun.last?.change { isBetween = true }
     if discarded > 1 { return .wrong("it was discarded \(discarded) times") }

@@ -4,9 +4,8 @@ import LMDBCaching
 import Logging
 import TestSupport
 
-/// Opens what a power cut left, one directory for every line of its input: `DIRECTORY SEED DURABILITY BOOT`. Answers
-/// with what it found: `discarded N` (warnings that say so), `entry INDEX WRITE`, `wrong …` for what must not be, and
-/// `end`.
+/// Opens the leftovers of a power cut, one directory for each input line `DIRECTORY SEED DURABILITY BOOT`. Prints
+/// `discarded N` (such warnings), `entry INDEX WRITE`, `wrong …` for faults, and `end`.
 struct PowerLossReader: TrialRole {
   static let name = "power-loss-reader"
 
@@ -33,7 +32,7 @@ struct PowerLossReader: TrialRole {
     let found = try read(cache, entries)
     for (index, number) in found.sorted(by: { $0.key < $1.key }) { answer("entry \(index) \(number)") }
 
-    // No segment without an entry stays, and every entry has its value.
+    // Every segment has an entry, and every entry its value.
     try cache.sweepValues()
     for fault in try cache.valueLogFaults() { answer("wrong \(fault)") }
     if try read(cache, entries) != found { answer("wrong a sweep changes it") }
@@ -45,13 +44,13 @@ struct PowerLossReader: TrialRole {
       answer("wrong \(name) is left behind")
     }
 
-    // It goes on working, and is the same when it is opened again.
+    // It must keep working, and have the same contents after it is reopened.
     let (probe, large) = (Data("probe".utf8), Data(repeating: 7, count: 60_000))
     try cache.set(probe, forKey: "probe")
     try cache.set(large, forKey: "large probe")
     try cache.flush()
     try cache.close()
-    // What was told is told by now.
+    // Warnings have arrived by now.
     answer("discarded \(warnings.current.count { $0.contains("discarded") })")
     let again = try DiskCache(directory: url, configuration: configuration)
     if try again.value(Data.self, forKey: "probe") != probe || again.value(Data.self, forKey: "large probe") != large {

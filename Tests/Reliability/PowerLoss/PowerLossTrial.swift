@@ -3,8 +3,8 @@ import LMDBCaching
 import TestSupport
 import WriteLog
 
-/// Power cuts: what a process writes is logged with its synchronizations, and at moments of the log images are built
-/// of what the disk may hold, each opened as after a boot. A count is an image.
+/// Logs a process's writes and synchronizations, builds images of the disk after a power cut at moments of the log, and
+/// opens each as after a boot. One count is an image.
 package struct PowerLossTrial: Trial {
   package static let name = "power-loss"
   package static let summary = "Power fails with an arbitrary part of what was not synchronized on the disk."
@@ -18,7 +18,7 @@ package struct PowerLossTrial: Trial {
   private var report = TrialReport()
   private var reader: ChildProcess?
   private var boot: UInt64 = 1
-  /// Runs that began with an empty disk; the first three have a durability each.
+  /// Runs on an empty disk; the first three use one durability each.
   private var freshRuns = 0
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {
@@ -27,7 +27,7 @@ package struct PowerLossTrial: Trial {
     return trial.report
   }
 
-  /// A disk that a run goes on with.
+  /// A disk for the next run to continue on.
   private struct Base {
     let root: String
     let entries: PowerLossEntries
@@ -50,7 +50,7 @@ package struct PowerLossTrial: Trial {
     #endif
   }
 
-  /// Lets a process write, and looks at images of it; returns one of them to go on with, or nil.
+  /// Runs a writer and checks images of its disk. Returns one to continue on, or nil.
   private mutating func run(_ run: Int, from base: Base?) throws -> Base? {
     let root: String
     let entries: PowerLossEntries
@@ -100,7 +100,7 @@ package struct PowerLossTrial: Trial {
       try disk.writePowerCut(to: image, &random)
       let found = try look(at: image, at: moment, history, entries, durability, "\(place), record \(moment)")
       if let found, random.below(imagesPerRun) == 0, freshRuns >= 3 {
-        // Once more, untouched by the reader, to go on with.
+        // Build it again, since the reader changed it.
         let root = settings.directory + "/disk-\(run)-\(moment)"
         var same = choices
         try disk.writePowerCut(to: root, &same)
@@ -124,7 +124,7 @@ package struct PowerLossTrial: Trial {
     return next
   }
 
-  /// Some moments of a log, in their order; half of them beside what orders it.
+  /// Some moments of a log in order, half of them next to ordering points.
   private mutating func moments(of records: [WriteLogRecord]) -> [Int] {
     let edges = records.indices.filter { records[$0].isEdge }
     return (0..<imagesPerRun).map { index in
@@ -133,7 +133,7 @@ package struct PowerLossTrial: Trial {
     }.sorted()
   }
 
-  /// Has an image opened; returns its entries unless something was wrong.
+  /// Opens an image and returns its entries, unless something was wrong.
   private mutating func look(
     at image: String, at moment: Int, _ history: PowerLossHistory, _ entries: PowerLossEntries,
     _ durability: Durability, _ place: String

@@ -13,9 +13,9 @@ import WriteLog
   import Darwin
 #endif
 
-/// Changes a cache while everything that it writes is logged, and ends without closing it.
+/// Changes a cache while its writes are logged, and exits without closing it.
 ///
-/// Arguments: the directory that holds the cache's, the log, the seed of the entries, the seed of the changes, the
+/// Arguments: the parent of the cache's directory, the log, the seed of the entries, the seed of the changes, the
 /// number of the first change, the durability, the number of changes, the number of the boot.
 struct PowerLossWriter: TrialRole {
   static let name = "power-loss-writer"
@@ -25,7 +25,7 @@ struct PowerLossWriter: TrialRole {
   private let configuration: CacheConfiguration
   private var random: SeededRandom
   private var cache: DiskCache?
-  /// The pages of the journals that were logged last.
+  /// The journals' pages as last logged.
   private var journals: [String: [UInt8]] = [:]
 
   static func run(_ arguments: [String]) throws {
@@ -41,7 +41,7 @@ struct PowerLossWriter: TrialRole {
       write_log_mark("failed \(error)")
       answer("\(error)")
     }
-    // Without closing anything: the power fails earlier than that.
+    // Exit without closing: the power fails before that.
     _exit(0)
   }
 
@@ -59,7 +59,7 @@ struct PowerLossWriter: TrialRole {
     configuration.durability = durability
     configuration.disk.inlineThreshold = entries.inlineThreshold
     configuration.disk.journalSize = 64 << 10
-    // One for some values, and for some one of their own.
+    // Some segments hold several values, some just one.
     configuration.disk.valueSegmentSize = 96 << 10
     configuration.disk.mapSize = 1 << 20
     configuration.disk.groupCommitInterval = .milliseconds(interval)
@@ -130,7 +130,7 @@ struct PowerLossWriter: TrialRole {
     }
   }
 
-  /// The keys and the writes that their values are of.
+  /// Each key, and the number of its last write.
   private func state() throws -> String {
     try cache!.entries().map { entry in
       let index = PowerLossEntries.indices[entry.key] ?? -1
@@ -139,7 +139,7 @@ struct PowerLossWriter: TrialRole {
     }.joined(separator: " ")
   }
 
-  /// What is stored through the map goes past every call.
+  /// Stores through a memory map bypass every logged call.
   private mutating func logJournals() {
     let folder = root + "/cache/journals"
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {

@@ -1,7 +1,6 @@
 import TestSupport
 
-/// A directory of a simulated disk: the names that are on the disk for certain, and changes of names that a power cut
-/// may take or leave.
+/// A directory of a simulated disk: its durable names, and name changes that a power cut may keep or lose.
 final class SimulatedDirectory {
   enum Node {
     case file(SimulatedFile)
@@ -16,16 +15,16 @@ final class SimulatedDirectory {
   }
 
   private struct Change {
-    /// Of all changes of names on the disk, in the order they were made.
+    /// Its position among all name changes of the disk.
     let number: Int
-    /// What goes, and what comes: a rename is both.
+    /// A rename has both.
     var removed: (name: String, node: Node)?
     var added: (name: String, node: Node)?
   }
 
   private var durable: [String: Node]
   private var pending: [Change] = []
-  /// As the running system sees it.
+  /// The names that the running system sees.
   private(set) var current: [String: Node]
 
   init(_ entries: [String: Node] = [:]) {
@@ -45,10 +44,10 @@ final class SimulatedDirectory {
     pending = []
   }
 
-  /// The names as they might be found.
+  /// The names after a power cut.
   ///
-  /// - Parameter cut: Set for a file system that writes changes of names in their order, as ext4, XFS and Btrfs do:
-  ///   the first change that is lost. Nil: every change is there or not, whatever the others are.
+  /// - Parameter cut: The first lost change, for a file system that keeps name changes in order (ext4, XFS, Btrfs). If
+  ///   nil, each change survives independently.
   func afterPowerCut(keeping percent: Int, cut: Int?, _ random: inout SeededRandom) -> [String: Node] {
     var entries = durable
     for change in pending where cut.map({ change.number < $0 }) ?? (random.below(100) < percent) {

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import WriteLog
 
-/// A disk that is told what a program wrote and synchronized, and says what a power cut might leave of it.
+/// A disk that records writes and synchronizations, and builds possible states after a power cut.
 ///
-/// Assumed: a sector of 512 bytes is written as a whole or not at all; what was synchronized stays. Not assumed: any
-/// order of pages that were not synchronized, that a file's size and its bytes go together, or that a name stays
+/// It assumes that a sector of 512 bytes is written as a whole or not at all, and that synchronized data stays. It does
+/// not assume an order of unsynchronized pages, that a file's size and bytes change together, or that a name stays
 /// unless its directory was synchronized.
 final class SimulatedDisk {
   private let rootPath: String
@@ -14,7 +14,7 @@ final class SimulatedDisk {
   private var directories: [UInt64: SimulatedDirectory] = [:]
   private var changesOfNames = 0
 
-  /// - Parameter rootPath: What is in this directory now is on the disk.
+  /// - Parameter rootPath: Its present contents are durable.
   init(_ rootPath: String) throws {
     self.rootPath = rootPath
     try add(rootPath, to: root)
@@ -55,7 +55,7 @@ final class SimulatedDisk {
     case WRITE_LOG_RESIZE: files[record.file]?.resize(to: record.length)
     case WRITE_LOG_EXTEND: files[record.file]?.extend(to: record.length)
     case WRITE_LOG_HOLE: files[record.file]?.punchHole(record.offset..<record.offset + record.length)
-    // Of blocks this disk has as many as anybody wants.
+    // The disk has unlimited blocks.
     case WRITE_LOG_RESERVE: break
     case WRITE_LOG_SYNC:
       files[record.file]?.synchronize()
@@ -105,10 +105,10 @@ final class SimulatedDisk {
     return names.last.map { (directory, $0) }
   }
 
-  /// Writes what a power cut at this moment might leave into the directory `path`, which must not exist.
+  /// Writes a possible state after a power cut now into the directory `path`, which must not exist.
   func writePowerCut(to path: String, _ random: inout SeededRandom) throws {
     let percent = [0, 20, 50, 80, 100][random.below(5)]
-    // As file systems do it that are in use, or as POSIX allows it.
+    // Half the time ordered like real file systems, otherwise as POSIX allows.
     let cut = random.below(2) == 0 ? max(0, changesOfNames + 1 - random.below(8)) : nil
     try write(root, to: path, percent, cut, &random)
   }
@@ -123,7 +123,7 @@ final class SimulatedDisk {
       case .directory(let child): try write(child, to: path + "/" + name, percent, cut, &random)
       case .file(let file):
         var contents = file.afterPowerCut(keeping: percent, &random)
-        // It is written through a map, and believed by nobody after a boot.
+        // Written through a memory map, and never trusted after a boot.
         if name == "lock.mdb", random.below(2) == 0 { contents = random.bytes(contents.count) }
         try Data(contents).write(to: URL(fileURLWithPath: path + "/" + name))
       }

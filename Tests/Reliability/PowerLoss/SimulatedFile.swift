@@ -1,10 +1,9 @@
 import TestSupport
 
-/// A file of a simulated disk: what is on the disk for certain, and what a power cut may take or leave.
+/// A file of a simulated disk: its durable bytes, and changes that a power cut may keep or lose.
 final class SimulatedFile {
   private enum Change {
     case write(offset: Int, [UInt8], isSynchronous: Bool)
-    /// From here on everything is zero.
     case resize(Int)
     case extend(Int)
     /// Zeros, as far as the file goes.
@@ -14,7 +13,6 @@ final class SimulatedFile {
   static let pageSize = 4096
   static let sectorSize = 512
 
-  /// What no power cut takes.
   private var durable: [UInt8]
   private var pending: [Change] = []
 
@@ -33,15 +31,15 @@ final class SimulatedFile {
     pending = []
   }
 
-  /// The bytes as they might be found: every page that was not synchronized is as it was after some of its writes,
-  /// whatever the others are; now and then so is every sector.
+  /// The bytes after a power cut: every unsynchronized page has a prefix of its writes, independently of other pages;
+  /// sometimes every sector does.
   ///
-  /// - Parameter keeping: How likely a change is there, in percent.
+  /// - Parameter keeping: The probability that a change survives, in percent.
   func afterPowerCut(keeping percent: Int, _ random: inout SeededRandom) -> [UInt8] {
     if pending.isEmpty { return durable }
     var contents = durable
     let size = sizeAfterPowerCut(keeping: percent, &random)
-    // The page cache is one: a page on the disk holds all writes to it up to some moment.
+    // A page on the disk holds all writes up to some moment, as the page cache does.
     var ends: [Int: [Int]] = [:]
     var forced: [Int: Int] = [:]
     for (index, change) in pending.enumerated() {

@@ -1,7 +1,6 @@
 import Logging
 import TestSupport
 
-/// Keeps the messages of warnings and worse.
 struct WarningLog: LogHandler {
   let messages: Guarded<[String]>
   var metadata: Logger.Metadata = [:]

@@ -8,12 +8,12 @@ struct WriteLogRecord {
   let file: UInt64
   let offset: Int
   let length: Int
-  /// Whether the bytes were on the disk when the write returned.
+  /// Whether the bytes were durable when the write returned.
   let isSynchronous: Bool
   let path: String
   let bytes: [UInt8]
 
-  /// The path that a file gets.
+  /// The new path of a renamed file.
   var newPath: String { String(decoding: bytes, as: UTF8.self) }
 
   static func read(_ path: String) throws -> [WriteLogRecord] {
@@ -21,7 +21,7 @@ struct WriteLogRecord {
     return data.withUnsafeBytes { log in
       var records: [WriteLogRecord] = []
       var position = 0
-      // Its writer may have been ended in the middle of the last one.
+      // A killed writer may have left a partial last record.
       while position + 64 <= log.count {
         func word(_ index: Int) -> UInt64 {
           UInt64(littleEndian: log.loadUnaligned(fromByteOffset: position + 8 * index, as: UInt64.self))
@@ -43,13 +43,13 @@ struct WriteLogRecord {
 }
 
 extension WriteLogRecord {
-  /// Whether it is one of those that the order of others is built on: a synchronization, a change of names, a hole.
+  /// Whether it orders other records: a synchronization, a name change, a hole.
   var isEdge: Bool {
     [
       WRITE_LOG_SYNC, WRITE_LOG_RENAME, WRITE_LOG_UNLINK, WRITE_LOG_LINK, WRITE_LOG_CREATE, WRITE_LOG_HOLE,
     ].contains(operation) || isSynchronous
   }
 
-  /// Whether a segment of the value log went.
+  /// Whether it removed a segment of the value log.
   var isRemovalOfValues: Bool { operation == WRITE_LOG_UNLINK && path.hasSuffix(".values") }
 }

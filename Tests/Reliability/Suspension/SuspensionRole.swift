@@ -1,8 +1,8 @@
 import Foundation
 import LMDBCaching
 
-/// Writes for ever, and answers with the number of each write that was acknowledged: `DIRECTORY PREFIX FIRST`. Every
-/// seventh value goes into the value log.
+/// Writes forever, and prints the number of each acknowledged write: `DIRECTORY PREFIX FIRST`. Every seventh value
+/// goes to the value log.
 enum SuspensionRole: TrialRole {
   static let name = "suspension"
   static let keys = 100
@@ -12,12 +12,12 @@ enum SuspensionRole: TrialRole {
       $0.disk.groupCommitInterval = .milliseconds(1)
       $0.disk.lockTimeout = SuspensionTrial.lockTimeout
       $0.disk.inlineThreshold = 4_096
-      // So small that it is full at times.
+      // Small enough to fill up now and then.
       $0.disk.journalSize = 1 << 17
     }
     var number = Int(arguments[2])!
     while true {
-      // Not acknowledged where it would be in memory only, which goes with the process.
+      // Not acknowledged while writes are in memory only, since those die with the process.
       do throws(CacheError) {
         let length = number % 7 == 0 ? 10_000 : number % 500
         try cache.diskCache.set(

@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Suspends one of several writing processes at any moment.
+/// Suspends one of several writing processes at random moments.
 package enum SuspensionTrial: Trial {
   package static let name = "suspension"
   package static let summary =
@@ -10,7 +10,7 @@ package enum SuspensionTrial: Trial {
   package static let defaultCount = 200
 
   static let lockTimeout = Duration.milliseconds(150)
-  /// What an operation of another process may take: the time for the lock, twice, on a busy machine.
+  /// The longest operation of another process: twice the lock timeout, on a busy machine.
   private static let bound = Duration.seconds(3)
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {
@@ -18,7 +18,6 @@ package enum SuspensionTrial: Trial {
     return try trial.run()
   }
 
-  /// A writing process, and how far it has got.
   private final class Writer: Sendable {
     let process: ChildProcess
     let prefix: String
@@ -39,7 +38,7 @@ package enum SuspensionTrial: Trial {
       }
     }
 
-    /// Returns when all of its answers are read.
+    /// Returns once all of its output is read.
     func kill() {
       process.kill()
       reading.wait()
@@ -100,7 +99,7 @@ package enum SuspensionTrial: Trial {
       return report
     }
 
-    /// The others go on.
+    /// The other writers continue.
     private mutating func observe(_ writers: [Writer], but suspended: Int, _ round: Int) {
       let before = writers.map { $0.progress.current.lines }
       timed("a set", round) { try $0.set(round, forKey: "own") }
@@ -118,7 +117,7 @@ package enum SuspensionTrial: Trial {
         }
       }
       if isHeldUp { report.count("held the write lock") }
-      // The suspended one's files wait for records that it has not committed.
+      // The suspended process's files wait for its uncommitted records.
       timed("a sweep", round) { cache in
         do throws(CacheError) {
           try cache.diskCache.sweepValues()
@@ -128,7 +127,7 @@ package enum SuspensionTrial: Trial {
       }
       let path = path
       timed("an opening", round) { _ in
-        // In a process of its own: this one has the directory open.
+        // In another process, since this one has the directory open.
         let other = try ChildProcess("soak", ["role", DeletionRole.name, path])
         guard other.readLine() != nil else { throw CacheError(.storageFailed, "crashed") }
       }
@@ -151,7 +150,7 @@ package enum SuspensionTrial: Trial {
       }
     }
 
-    /// What a dead process had acknowledged is there, once its journal was replayed.
+    /// After its journal is replayed, a dead process's acknowledged writes are there.
     private mutating func verify(_ writer: Writer, _ round: Int) {
       let last = writer.progress.current.acknowledged
       let cache = cache

@@ -2,8 +2,8 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// A process that opens the cache, adds to numbers in every way there is, closes it, or lets it go, and begins anew. Each
-/// addition is answered with the number of its key.
+/// Opens the cache, increments numbers in every way, closes or releases it, and starts over. Prints the key's number
+/// after each increment.
 enum UpdatesRole: TrialRole {
   static let name = "updates"
 
@@ -14,7 +14,7 @@ enum UpdatesRole: TrialRole {
         let interval = [0, 5, 50, 500].randomElement(using: &random)!
         let cache = try TrialCache.open(arguments[0]) {
           $0.disk.groupCommitInterval = .milliseconds(interval)
-          // Others are suspended for moments.
+          // Other processes get suspended for moments.
           $0.disk.lockTimeout = .seconds(30)
         }
         for _ in 0...random.below(60) {
@@ -41,7 +41,7 @@ enum UpdatesRole: TrialRole {
           if try cache.setValueIfAbsent(1, forKey: key) { return }
           continue
         }
-        // Of the entry, or of a newer one: then it is not stored.
+        // If the value is newer than the entry, the set is refused.
         let number = try cache.value(Int.self, forKey: key) ?? 0
         if try cache.set(number + 1, forKey: key, ifVersion: entry.version) { return }
       }

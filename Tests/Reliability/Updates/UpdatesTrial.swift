@@ -2,8 +2,8 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Processes that add to a few numbers come and go, and are killed and suspended at any moment: alone, with others, and
-/// while it changes which of the two they are.
+/// Processes that increment a few numbers start, exit, and get killed and suspended at random moments, also while the
+/// cache switches between exclusive and shared use.
 package enum UpdatesTrial: Trial {
   package static let name = "updates"
   package static let summary =
@@ -12,7 +12,7 @@ package enum UpdatesTrial: Trial {
 
   static let keys = (0..<3).map { "number\($0)" }
   private static let disturbancesOfRound = 50
-  /// How many processes there are at a time, round by round.
+  /// The number of concurrent processes, round by round.
   private static let crowds = [1, 2, 3, 4, 6]
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {
@@ -28,7 +28,6 @@ package enum UpdatesTrial: Trial {
     return report
   }
 
-  /// A process, and what it was told is added.
   private final class Adder: Sendable {
     let process: ChildProcess
     let sums = Guarded([Int](repeating: 0, count: keys.count))
@@ -48,7 +47,7 @@ package enum UpdatesTrial: Trial {
       }
     }
 
-    /// Returns when all of its answers are read.
+    /// Returns once all of its output is read.
     func kill() {
       process.kill()
       reading.wait()
@@ -89,7 +88,7 @@ package enum UpdatesTrial: Trial {
     for (key, sum) in found.enumerated() where sum < acknowledged[key] {
       report.fail("\(path), \(crowd) processes: \(acknowledged[key]) were added to \(keys[key]), which is \(sum)")
     }
-    // Of each process that was killed one addition may not have been answered.
+    // Each killed process may have made one unacknowledged increment.
     let unanswered = found.reduce(0, +) - acknowledged.reduce(0, +)
     if unanswered > kills { report.fail("\(path), \(crowd) processes: \(unanswered) more than were added") }
     report.count("kills", kills)

@@ -2,11 +2,11 @@ import EFStorageCore
 import EFStorageUserDefaults
 import Foundation
 
-/// Sets a content of a suite, and ends, or is ended, while the suite is written to its file:
-/// `exit SUITE CONTENT MICROSECONDS`, `wait SUITE CONTENT`; or says what is there: `check SUITE`.
+/// Sets a suite's contents, and exits or gets killed while the suite is written: `exit SUITE CONTENT MICROSECONDS`,
+/// `wait SUITE CONTENT`. Or prints the contents: `check SUITE`.
 enum UserDefaultsRole: TrialRole {
   static let name = "user-defaults"
-  /// How many contents there are beside the one that changes.
+  /// The number of constant entries besides the changing one.
   static let count = 100
 
   static func run(_ arguments: [String]) throws {

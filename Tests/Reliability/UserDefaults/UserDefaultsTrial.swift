@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Processes that exit or are killed at the moment at which what they have set is written to the suite's file.
+/// Processes exit or get killed just as the suite's file is written.
 package enum UserDefaultsTrial: Trial {
   package static let name = "user-defaults"
   package static let summary =
@@ -19,7 +19,7 @@ package enum UserDefaultsTrial: Trial {
     _ = try start("fill", "suite").readRemaining()
     var stored = "nil"
     for round in 0..<settings.count {
-      // What is set is written after 100 ms.
+      // Changes are written after 100 ms.
       let delay = 97_000 + random.below(8_000)
       var allowed: Set<String> = ["\(round)"]
       if random.below(2) == 0 {
@@ -35,7 +35,7 @@ package enum UserDefaultsTrial: Trial {
       }
       let found = try start("check", "suite").readRemaining()
       let contents = allowed.map { "missing 0 changing \($0)" }
-      // What a kill left of the file was replaced by the copy, which is told.
+      // A file torn by the kill was replaced by its copy, and the loss was reported.
       let isRestored = allowed.count == 2 && found.first?.hasPrefix("loss ") == true
       if isRestored { report.count("files restored") }
       if found.count != (isRestored ? 2 : 1) || !contents.contains(found.last ?? "") {

@@ -5,7 +5,7 @@ import Foundation
 @_spi(Fuzzing) import LMDBCaching
 
 extension UntrustedKind {
-  /// Inputs that are as they should be, made by the encoders.
+  /// Valid inputs from the encoders.
   package func seeds() throws -> [[UInt8]] {
     switch self {
     case .cbor:
@@ -61,7 +61,7 @@ extension UntrustedKind {
     }
   }
 
-  /// Objects of Foundation's value classes and of a class of one's own, some of them shared.
+  /// Instances of Foundation's value classes and of a custom class, some of them shared.
   static func objects() -> [any NSCoding] {
     let shared = NSArray(array: [NSString("shared"), NSNumber(value: 1)])
     let attributed = NSMutableAttributedString(string: "attributed")

@@ -5,13 +5,11 @@ import FoundationArchives
 @_spi(Fuzzing) import GarageStorage
 @_spi(Measuring) @_spi(Fuzzing) import LMDBCaching
 
-/// What is read from a disk and not believed: a decoder each.
+/// A decoder of untrusted bytes.
 package enum UntrustedKind: String, CaseIterable, Sendable {
   case cbor, graph, keyed, record, journal, metadata, statistics, json
 
-  /// Has the decoder read the bytes, and checks what it says of them. Ends the process where it is wrong.
-  ///
-  /// - Returns: Whether they were read.
+  /// Decodes the bytes and checks the result. Ends the process on a fault. Returns whether they were decoded.
   @discardableResult
   package func check(_ bytes: UnsafeRawBufferPointer) -> Bool {
     switch self {
@@ -41,7 +39,7 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     return forms.reader
   }
 
-  /// What was read can be written, and what is written then is read, and is written the same.
+  /// A decoded value encodes, and its encoding decodes and encodes to the same bytes.
   private static func round<Value: Codable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let value = try? CacheArchive.value(type, from: bytes, format: .cbor) else { return false }
     let encoder = CBOREncoder()
@@ -71,7 +69,7 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     return checkObject(bytes, .keyedArchive)
   }
 
-  /// What is read as plain data is what the objects are.
+  /// The plain-data reader agrees with the decoded objects.
   private static func checkPlain(_ data: Data) {
     _ = try? PropertyList.value(of: data)
     guard let content = try? KeyedArchive.plainContent(of: data), content.isExact,
@@ -106,13 +104,13 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// The first byte says how long the key is, which is next; the rest is the record.
+  /// The first byte is the length of the key, which follows; the rest is the record.
   private static func checkRecord(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let length = bytes.first.map(Int.init), length < bytes.count else { return false }
     let key = UnsafeRawBufferPointer(rebasing: bytes[1..<1 + length])
     let record = UnsafeRawBufferPointer(rebasing: bytes[(1 + length)...])
     let checked = UntrustedBytes.payload(ofRecord: record, key: key, isChecked: true)
-    // With the checksum out of the way: what it guards has to stand by itself.
+    // Without the checksum: the fields behind it must be validated too.
     guard let found = UntrustedBytes.payload(ofRecord: record, key: key, isChecked: false) else {
       precondition(checked == nil, "A record is read only with its checksum.")
       return false
@@ -137,7 +135,7 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
 
   private static func checkJournal(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let isRead = checkFrames(bytes)
-    // Checksums would hide what is behind them from those who guess: the bytes as a description of a journal, too.
+    // Checksums would stop random bytes, so read them also as a description of a journal.
     var rest = bytes[...]
     func take(_ count: Int) -> [UInt8] {
       let part = Array(rest.prefix(count))
@@ -151,13 +149,13 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
       let key = take(Int(head[1]))
       frames.append((head[0] % 4 + 1, key, take(Int(head[2])), UInt64(head[3])))
     }
-    // As many segments as there may be: more of them need not be made.
+    // The most segments a journal can have.
     let journal = UntrustedBytes.journal(frames, identifier: 7, segments: segments % 66, padding: padding)
     return journal.withUnsafeBytes { checkFrames($0) } || isRead
   }
 
   private static func checkFrames(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    // Where a journal is read to, memory is aligned.
+    // Journals are read into aligned memory.
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 64)
     defer { copy.deallocate() }
     copy.copyMemory(from: bytes)

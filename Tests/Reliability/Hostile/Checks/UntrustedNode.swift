@@ -1,6 +1,6 @@
 import Foundation
 
-/// An object of a class of one's own, with fields of every kind, that forces nothing it decodes.
+/// A custom class with fields of every kind, none of them force-unwrapped.
 final class UntrustedNode: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
 

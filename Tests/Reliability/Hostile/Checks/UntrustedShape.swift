@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value with every kind of container and leaf, for any document of CBOR.
+/// Has every kind of container and leaf, so that any CBOR document reaches some of it.
 struct UntrustedShape: Codable {
   indirect enum Choice: Codable {
     case none
