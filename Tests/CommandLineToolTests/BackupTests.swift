@@ -3,7 +3,6 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// `backup` and `restore`.
 @Suite struct BackupTests {
   let scratch = try! Scratch()
 
@@ -59,14 +58,14 @@ import Testing
     #expect(try await Tool.run("backup", scratch.cache + "/inside", "--cache", scratch.cache).status == 64)
   }
 
-  /// Others write as fast as they can, values of both kinds: each backup is of one moment.
+  /// Each backup of a cache under heavy writes is a snapshot of one moment.
   @Test(arguments: ["batches a b 1000000", "loop p: 40 6000 0", "loop p: 40 60 50"])
   func othersGoOnWriting(_ work: String) async throws {
     let process = try ChildProcess("CacheTestProcess")
     #expect(process.run("open \(scratch.cache)") == "ok")
     #expect(process.run("batches a b 1") == "ok")
     process.send(work)
-    // Its answers would fill the pipe.
+    // Drain the pipe, or the process would block.
     let reading = Thread { while process.readLine() != nil {} }
     reading.start()
     var states: Set<String> = []
@@ -90,8 +89,7 @@ import Testing
     #expect(states.count >= 3)
   }
 
-  /// Runs the tool, and signals it when something is beside the cache that was not. Again, after `undo`, if it was done
-  /// before the signal came.
+  /// Runs the tool and signals it once a new file appears next to the cache. If it finishes first, undoes and retries.
   private func ended(by signal: Int32, _ arguments: [String], undo: () async throws -> Void) async throws
     -> ProcessOutcome.Ending
   {
@@ -111,7 +109,7 @@ import Testing
     return .exit(0)
   }
 
-  /// Killed at any moment it leaves a directory of another name at most; interrupted nothing.
+  /// A killed backup leaves at most a directory of another name; an interrupted one leaves nothing.
   @Test func aBackupThatIsEndedIsNone() async throws {
     try fill(4_000)
     let original = try await export(scratch.cache)
@@ -124,7 +122,7 @@ import Testing
     #expect(names.count == 2 && names[0].hasPrefix(".lmdb-cache-") && names[1] == "cache", "\(names)")
     #expect(try await Tool.run("backup", backup, "--cache", scratch.cache).status == 0)
     #expect(try await export(backup) == original)
-    // The same of a restoration: the cache is as it was, or killed at its end what it is to be.
+    // A restoration leaves the cache unchanged or, if killed at its very end, restored.
     var changed = ""
     func change() async throws {
       #expect(try await Tool.run("set", "new", "value", "--cache", scratch.cache).status == 0)
@@ -165,7 +163,7 @@ import Testing
     let partial = try await Tool.run("backup", backup, "--cache", scratch.cache, "--skip-damaged")
     #expect(partial.status == 4 && partial.errors.contains("\"key 1000007\""), "\(partial.errors)")
     #expect(try await Tool.run("ls", "-q", "--cache", backup).text.split(separator: "\n").count == 19)
-    // What is damaged is not put in the place of what is sound.
+    // A damaged backup must not replace a sound cache.
     let restored = try await Tool.run("restore", scratch.cache, "--cache", backup)
     #expect(restored.status == 4 && restored.errors.contains("\"key 1000007\""), "\(restored.errors)")
     #expect(try scratch.names == ["backup", "cache"])

@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// `ls`, `stat`, `trim` and `clear`.
 @Suite struct CacheTests {
   let scratch = try! Scratch()
 
@@ -23,7 +22,7 @@ import Testing
     #expect(lines[1].split(separator: " ").prefix(5) == ["key:1000", "5", "string", "10", "never"])
   }
 
-  /// What is too much is for the cache's own processes to say.
+  /// Limits are enforced by the cache's own processes.
   @Test func theToolKeepsNoLimits() async throws {
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
     cache.costLimit = .max
@@ -36,7 +35,7 @@ import Testing
     #expect(list.text.split(separator: "\n").count == 11)
   }
 
-  /// More than are read at once.
+  /// The list exceeds one read batch.
   @Test func aLongListIsWrittenInParts() async throws {
     try fill(2_500)
     let keys = try await Tool.run("ls", "-q", "--cache", scratch.cache).text.split(separator: "\n").map(String.init)
@@ -161,7 +160,7 @@ import Testing
     #expect(
       try await Tool.run("stat", "--json", "--cache", scratch.cache).json(as: Summary.self).entries == kept.entries)
     #expect(try await Tool.run("trim", "--creation-age", "-1", "--cache", scratch.cache).status == 64)
-    // An imported file was created when it was last changed.
+    // An imported file counts as created when it was last changed.
     let files = scratch.path("files")
     try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
     let file = try scratch.file("files/old", Data())
@@ -181,7 +180,7 @@ import Testing
   #if os(Linux)
     @Test func aNameIsTheCacheOfAnyProgram() async throws {
       let environment = ["HOME": scratch.url.path, "XDG_CACHE_HOME": "", "XDG_DATA_HOME": ""]
-      // A new one is the tool's own.
+      // A cache that the tool creates is in its own directory.
       for (name, path) in [("own", ".cache/lmdb-cache/own"), (scratch.path(".local/share/app/named"), nil)] {
         #expect(try await Tool.run("set", "a", name, "--cache", name, environment: environment).status == 0)
         if let path { #expect(try await Tool.run("get", "a", "--cache", scratch.path(path)).text == name) }
@@ -189,7 +188,7 @@ import Testing
       #expect(
         try await Tool.run("get", "a", "--cache", "named", environment: environment).text
           == scratch.path(".local/share/app/named"))
-      // Two programs may have caches of one name.
+      // Two programs may use the same cache name.
       let other = scratch.path(".cache/other/named")
       #expect(try await Tool.run("set", "a", "b", "--cache", other).status == 0)
       let ambiguous = try await Tool.run("get", "a", "--cache", "named", environment: environment)

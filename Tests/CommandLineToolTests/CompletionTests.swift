@@ -2,10 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the shells offer while a command is typed.
 @Suite struct CompletionTests {
   let scratch: Scratch
-  /// The user's directories for caches and for data, with a cache in each.
+  /// The user's cache and data directories, with a cache in each.
   let environment: [String: String]
 
   init() async throws {
@@ -28,7 +27,7 @@ import Testing
     _ = try scratch.file("places/file", Data())
   }
 
-  /// What the tool offers in the place of the last word, as a shell's script asks for it.
+  /// The tool's candidates for the last word, requested as a shell's script does.
   func candidates(_ shell: String, for word: String, of arguments: [String] = ["get", "key", "--cache"]) async throws
     -> [String]
   {
@@ -55,7 +54,7 @@ import Testing
       try await candidates("fish", for: places)
         == ["$(touch ran)", "`touch ran`", "a b", "a:b", "back\\slash", "it's"].map { places + $0 + "/" }.sorted())
     #expect(try await candidates("fish", for: places + ".h") == [places + ".hidden/"])
-    // As they are typed: with a backslash, or in quotes.
+    // Words as the user types them: escaped or quoted.
     #expect(try await candidates("fish", for: places + "a\\ ") == [places + "a b/"])
     #expect(try await candidates("fish", for: "\"\(places)a ") == [places + "a b/"])
     #expect(try await candidates("fish", for: scratch.path("nowhere") + "/") == [])
@@ -65,11 +64,11 @@ import Testing
     let places = scratch.path("places") + "/"
     #expect(try await candidates("bash", for: places + "$") == [places + "\\$\\(touch\\ ran\\)"])
     #expect(try await candidates("bash", for: places + "b") == [places + "back\\\\slash"])
-    // The last line is for the script, which drops it.
+    // The script drops the last line.
     #expect(try await candidates("zsh", for: places + "a:") == [places + "a\\:b/", " "])
   }
 
-  /// The script that is installed, in the shell itself: it expands what it is offered.
+  /// Runs the installed script in the shell, which expands the candidates.
   @Test func bashOffersTheSameAndRunsNothing() async throws {
     let script = try await Tool.run("--generate-completion-script", "bash")
     let path = try scratch.file("script", script.output)

@@ -3,7 +3,6 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// `stat --prefixes`, and what a long list takes.
 @Suite struct ContentTests {
   let scratch = try! Scratch()
 
@@ -77,14 +76,14 @@ import Testing
   }
 
   #if os(Linux)
-    /// The greatest part of its memory that was ever in use, in bytes.
+    /// The peak memory of a process, in bytes.
     private func peak(of process: ChildProcess) throws -> Int {
       let status = try String(contentsOfFile: "/proc/\(process.identifier)/status", encoding: .utf8)
       let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
       return try #require(Int(line.split(separator: " ").dropLast().last ?? "").map { $0 << 10 })
     }
 
-    /// Its files have 28 MB, and it has most of them read when it is looked at: it waits until its lines are read.
+    /// The files hold 28 MB, most of it read by the time memory is measured: the tool waits for its reader.
     @Test(.disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "a sanitizer takes memory of its own"))
     func aLongListTakesLittleMemoryAndBeginsAtOnce() async throws {
       let count = 100_000
@@ -97,7 +96,7 @@ import Testing
       try await cache.close()
       let process = try Tool.start("ls", "-q", "--cache", scratch.cache)
       #expect(process.readLine() == "key:1000000")
-      // Nothing of what follows is in a pipe, or in a part that was read by then.
+      // Later lines cannot be in the pipe, nor in the part that was read before.
       #expect(try peak(of: process) < 50 << 20)
       for number in 1..<90_000 where process.readLine() != "key:\(1_000_000 + number)" {
         Issue.record("line \(number)")

@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// What goes wrong, and how the tool says so.
 @Suite struct FailureTests {
   let scratch = try! Scratch()
 
@@ -42,7 +41,7 @@ import Testing
   ])
   func wrongUsageIs64(_ arguments: [String]) async throws {
     let result = try await run(arguments)
-    // Without arguments the help is what is wanted.
+    // Without arguments, the tool prints its help.
     #expect(result.status == (arguments.isEmpty ? 0 : 64))
     #expect(result.output.isEmpty == !arguments.isEmpty)
   }
@@ -58,7 +57,7 @@ import Testing
     #expect(help.text.contains("Exit codes:"))
   }
 
-  /// A name that would clear the screen, and write a line of its own.
+  /// The name would clear the screen and write its own line.
   @Test(arguments: [["get", "key", "--cache"], ["verify"], ["import", "--cache", "./x"]])
   func whatIsQuotedInMessagesIsEscaped(_ words: [String]) async throws {
     let result = try await run(words + [scratch.path("a\u{1B}[2J\nlmdb-cache: fake")])
@@ -89,7 +88,6 @@ import Testing
     #expect(result.errors.hasPrefix("lmdb-cache: ") && result.errors.contains(file))
   }
 
-  /// Nothing can be made there.
   @Test(arguments: ["/proc/x", "/proc/x/y/z"]) func aPlaceBelowWhichNothingCanBeMadeIs73(_ path: String) async throws {
     let result = try await run(["set", "key", "value", "--cache", path])
     #expect(result.status == 73)

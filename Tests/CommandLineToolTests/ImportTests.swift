@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// `import`.
 @Suite struct ImportTests {
   let scratch = try! Scratch()
 
@@ -78,7 +77,7 @@ import Testing
   }
 
   @Test func mmkvHasTypes() async throws {
-    // A number of four bytes; "n" with 42, "a,b" with "x", and "raw" with two bytes.
+    // A four-byte size; "n" with 42, "a,b" with "x", and "raw" with two bytes.
     let contents: [UInt8] = [
       0xFF, 0xFF, 0xFF, 0x07, 1, 0x6E, 1, 42, 3, 0x61, 0x2C, 0x62, 2, 1, 0x78, 3, 0x72, 0x61, 0x77, 2, 7, 8,
     ]
@@ -137,7 +136,6 @@ import Testing
     #expect(report.refusals.first?.key == "link" && report.refusals.first?.message.contains("symbolic link") == true)
   }
 
-  /// There are files in it.
   @Test func aDirectoryThatIsTooDeepIsAFailure() async throws {
     let deep = (0..<80).map { "d\($0)/" }.joined()
     let path = try files(["a": "1", deep + "b": "2"])
@@ -145,7 +143,7 @@ import Testing
     #expect(report.taken == 1 && report.refusalCounts == ["unreadable": 1])
   }
 
-  /// The entry is in the manifest, and is not taken.
+  /// The entry is in the manifest, but must not be imported.
   @Test func aLinkInThePlaceOfAValueIsAFailure() async throws {
     let store = scratch.path("store")
     try FileManager.default.copyItem(atPath: Self.fixture, toPath: store)
@@ -158,7 +156,7 @@ import Testing
     #expect(report.taken == 211 && report.refused == 1 && report.refusalCounts["unreadable"] == 1)
   }
 
-  /// A name that would clear the screen, and write a line of its own.
+  /// The name would clear the screen and write its own line.
   @Test func namesAreEscapedWhereTheyAreShown() async throws {
     let folder = scratch.path("store")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -188,7 +186,7 @@ import Testing
       }
     }
     let first: ImportSummary = try result.json()
-    // It may have been quicker.
+    // The import may have finished before the signal.
     if result.status == 130 {
       #expect(!first.isComplete && first.taken < 4_000 && result.errors.contains("run the same command again"))
     } else {

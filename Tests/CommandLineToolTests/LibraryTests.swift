@@ -2,9 +2,8 @@
   import Foundation
   import Testing
 
-  /// The libraries that have to be installed where a program runs.
   @Suite struct LibraryTests {
-    /// Of the tool, which also imports from SQLite, and of a program that only uses the cache.
+    /// The tool also imports from SQLite; the other program only uses the cache.
     @Test(arguments: [("lmdb-cache", ["liblmdb.so.0", "libsqlite3.so.0"]), ("CacheTestProcess", ["liblmdb.so.0"])])
     func onlyDocumentedLibrariesAreNeeded(_ program: String, _ expected: [String]) async throws {
       let path = Tool.executable.deletingLastPathComponent().appendingPathComponent(program).path
@@ -18,7 +17,7 @@
       let needed = text.split(separator: "\n").filter { $0.contains("(NEEDED)") }
         .compactMap { $0.split(separator: "[").last?.dropLast() }
       #expect(needed.contains("libc.so.6") || needed.contains { $0.contains("musl") })
-      // Those of Swift and of the C library.
+      // Ignore the libraries of Swift and of C.
       let others = needed.filter { library in
         ![
           "libswift", "libFoundation", "lib_Foundation", "libdispatch", "libBlocksRuntime", "libc.", "libm.", "ld-",

@@ -3,7 +3,7 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Commands that look change nothing, whatever state a cache is in, and need no permission but to read it.
+/// Read-only commands change nothing, whatever the state of the cache, and need only read permission.
 @Suite struct LookingTests {
   let scratch = try! Scratch()
 
@@ -42,7 +42,7 @@ import Testing
     try await expectUnchanged(command)
   }
 
-  /// Suspended, so that what is changed is not its doing; and whoever is suspended holds nobody up who looks.
+  /// Suspended, so that it changes nothing itself. A suspended process must not block a reader.
   @Test(arguments: LookingCommand.allCases) func aCacheThatAnotherProcessHasOpen(
     _ command: LookingCommand
   ) async throws {
@@ -53,12 +53,12 @@ import Testing
     let waiting = try await Tool.run("get", "key:1002", "--cache", scratch.cache)
     #expect(waiting.text == "newer")
     process.resume()
-    // Its last process is the last one: it says that the cache is sound.
+    // The last process to close marks the cache as sound.
     #expect(process.run("close") == "ok")
     #expect(try await Tool.run("verify", scratch.cache).status == 0)
   }
 
-  /// In the middle of a transaction: it has the locks that an opening, and a commit, would wait for.
+  /// Suspended in mid-transaction, it holds the locks that an opening or a commit needs.
   @Test(arguments: LookingCommand.allCases) func aCacheWhoseWriterIsSuspended(_ command: LookingCommand) async throws {
     try fill()
     let process = try process()
@@ -73,7 +73,7 @@ import Testing
     let process = try process("set key:1001 new", "flush", "set key:1002 newer", "remove key:1003", "set last 1")
     process.kill()
     try await expectUnchanged(command)
-    // What was acknowledged is there, and stays to be brought in.
+    // Acknowledged writes are listed, and their journal stays.
     let list = try await Tool.run("ls", "-q", "--cache", scratch.cache).text.split(separator: "\n")
     #expect(list.count == 201 && list.contains("last") && !list.contains("key:1003"))
     #expect(try await Tool.run("get", "key:1001", "--cache", scratch.cache).text == "new")
@@ -96,7 +96,7 @@ import Testing
     try await expectUnchanged(command, status: 4)
   }
 
-  /// The tool tried one durability after the other, and the first of them discarded the cache.
+  /// The tool used to try one durability after the other, and the first discarded the cache.
   @Test(arguments: LookingCommand.allCases) func aFastCacheThatWasOpenWhenTheSystemStopped(
     _ command: LookingCommand
   ) async throws {
@@ -132,7 +132,6 @@ import Testing
     #expect(refused.status == 73 && refused.errors.contains("read-only"), "\(refused.errors)")
   }
 
-  /// Who mounted it for writing goes on writing.
   @Test(.enabled(if: Restriction.allowsMounting, "a directory cannot be mounted read-only here"))
   func aReadOnlyMountOfACacheInUse() async throws {
     try fill()
@@ -147,7 +146,7 @@ import Testing
     process.kill()
   }
 
-  /// Of two containers, say: neither can tell whether the other's processes are alive, so one of them may not open it.
+  /// As in two containers: neither sees whether the other's processes are alive, so it may not open the cache.
   @Test(
     .enabled(if: Restriction.allowsMounting, "a namespace cannot be made here"), arguments: LookingCommand.allCases)
   func aCacheThatIsOpenInAnotherNamespace(_ command: LookingCommand) async throws {
@@ -161,7 +160,7 @@ import Testing
     process.kill()
   }
 
-  /// Whoever may write to it decides what is shown, and whoever looks has been told nothing else.
+  /// Anyone with write access to the directory controls the output.
   @Test func aDirectoryThatOthersMayWriteTo() async throws {
     try fill()
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: scratch.cache)
@@ -195,7 +194,6 @@ import Testing
     #expect(waiting.text == "newer" && waiting.errors == "")
   }
 
-  /// What cannot be shown is told.
   @Test(.enabled(if: Restriction.allowsOtherUser, "no other user can run the tool here"))
   func aJournalThatMayNotBeRead() async throws {
     try fill()

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The line that tells how far something is, which takes longer than a second.
+/// The progress line appears after a second.
 @Suite struct ProgressTests {
-  /// A replay whose trace does not come to its end yet.
+  /// A replay whose trace does not end yet.
   struct WaitingReplay {
     let trace = Pipe()
     let process: LaunchedProcess
@@ -31,7 +31,6 @@ import Testing
     let silent = try WaitingReplay(errors: file)
     let shown = try WaitingReplay(errors: terminal.program)
 
-    // Until the line is there, for which nobody would wait so long.
     var text = ""
     let deadline = ContinuousClock.now + .seconds(120)
     while !text.contains("/s"), ContinuousClock.now < deadline {
@@ -39,7 +38,7 @@ import Testing
       try await Task.sleep(for: .milliseconds(1))
     }
     #expect(text.contains("/s"), "\(text)")
-    // It began later than the other one, which has waited for longer than a second, too.
+    // The silent replay began later, and the shown one has already run for more than a second.
     try silent.end()
     try shown.end()
     for replay in [silent, shown] {

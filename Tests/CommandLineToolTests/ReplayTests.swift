@@ -2,11 +2,10 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// `replay`.
 @Suite struct ReplayTests {
   let scratch = try! Scratch()
 
-  /// Requests that favour small numbers, always the same ones.
+  /// A deterministic trace that favors small numbers.
   private func trace(_ requests: Int, keys: UInt64) -> [UInt32] {
     var state: UInt64 = 1
     return (0..<requests).map { _ in
@@ -37,7 +36,7 @@ import Testing
     #expect(summary.requests == requests.count)
     #expect(summary.memoryHits + summary.diskHits + summary.misses == requests.count)
     #expect(summary.wrongValues == 0 && !summary.isInterrupted)
-    // Threads may both miss a key before one of them has stored it.
+    // Several threads may miss a key before one of them stores it.
     let keys = Swift.Set(requests).count
     #expect(threads == 1 ? summary.misses == keys : summary.misses >= keys)
     #expect(summary.memoryHits > 0 && summary.diskHits > 0 && summary.memoryEvictions > 0)
@@ -152,14 +151,14 @@ import Testing
   }
 
   @Test func anInterruptEndsTheReplayWithTheTableSoFar() async throws {
-    // All of them misses, more than are made before somebody has noticed that it has begun.
+    // Only misses, and enough of them to still be running when the signal comes.
     let count = 600_000
     let input = bytes((0..<UInt32(count)).map { $0 })
     let started = scratch.cache + "/data.mdb"
     let result = try await Tool.run(
       "replay", "-", "--format", "u32be", "--json", "--cache", scratch.cache, input: input
     ) { process in
-      // The handler is there before the cache is. On a thread of its own: tasks may wait long for one.
+      // The tool installs its handler before it creates the cache. A separate thread avoids waiting for the task pool.
       await withCheckedContinuation { continuation in
         Thread.detachNewThread {
           while !FileManager.default.fileExists(atPath: started) { sched_yield() }
@@ -172,7 +171,6 @@ import Testing
     let summary: ReplaySummary = try result.json()
     #expect(summary.isInterrupted && summary.requests < count)
     #expect(summary.memoryHits + summary.diskHits + summary.misses == summary.requests)
-    // What was written is there.
     #expect(try await Tool.run("ls", "--cache", scratch.cache).status == 0)
   }
 }

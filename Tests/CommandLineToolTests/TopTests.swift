@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-/// `top`, from another process than those that have the cache open: this one.
+/// `top` watches a cache that this process has open.
 @Suite struct TopTests {
   let scratch: Scratch
 
@@ -20,7 +20,7 @@ import Testing
     return try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
   }
 
-  // What blocks is called from here, and not by a task.
+  // Blocking calls belong in synchronous functions, outside of tasks.
 
   private func make() throws { try open().close() }
 
@@ -34,7 +34,7 @@ import Testing
     return cache
   }
 
-  /// What `--json` prints, as far as the tests look at it.
+  /// The fields of `--json` that the tests check.
   private struct Sample: Decodable {
     struct Rates: Decodable {
       let memoryHits: Double
@@ -75,7 +75,7 @@ import Testing
     let unreadableProcesses: Int
   }
 
-  /// Whether this process has published what it has done, by what the tool says.
+  /// Whether the tool reports this process's statistics.
   private func isPublished(_ sets: Int) async throws -> Bool {
     let result = try await Tool.run("top", "--json", "--interval", "0.1", "--cache", scratch.cache)
     return try result.json(as: Sample.self).total.sets == sets
@@ -136,7 +136,7 @@ import Testing
     for word in ["hit ratio", "reads/s", "writes/s", "commits/s", "memory hit", "p99", "disk", "database"] {
       #expect(table.text.contains(word), "\(word)")
     }
-    // Whoever looks changes nothing, and has not opened the cache.
+    // The tool itself never counts as a process of the cache.
     #expect(found.unreadableProcesses == 0)
     try end(cache)
   }
@@ -176,7 +176,6 @@ import Testing
     let modes = session.terminal.modes
     #expect(session.shows("reads/s"))
     #expect(session.shows("\(getpid())"))
-    // A curve grows while it runs.
     #expect(session.shows("▁▁▁"))
     #expect(session.text.hasPrefix(Self.enter))
     #expect(!session.text.contains(Self.leave))
@@ -259,7 +258,7 @@ import Testing
     #expect(!session.text.contains("\u{1B}"))
   }
 
-  /// Whoever may write to the directory may say anything: it is shown, and moves nothing.
+  /// Anyone who can write to the directory controls the name: it is shown escaped.
   @Test func aHostileNameIsEscaped() async throws {
     try make()
     var block = Data(count: 6_144)

@@ -3,7 +3,6 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// `set`, `get` and `rm`.
 @Suite struct ValueTests {
   let scratch = try! Scratch()
 
@@ -44,7 +43,7 @@ import Testing
     #expect(try await Tool.run("get", "\u{E9}", "--cache", scratch.cache).text == "one scalar")
   }
 
-  /// Lengths around those of pages, and one above what is kept in the database.
+  /// Lengths around page sizes, and one for the value log.
   @Test(arguments: [0, 1, 256, 4096, 100_000, 2 << 20])
   func bytesMakeTheRoundTrip(_ count: Int) async throws {
     let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
@@ -104,7 +103,7 @@ import Testing
     #expect(raw == Data([1, 0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF, 3, 0, 0, 0]))
   }
 
-  /// What Foundation's format ends the process for.
+  /// Foundation's formatter crashes for these.
   @Test(arguments: [(Double.nan, "nan"), (Double.infinity, "inf"), (-Double.infinity, "-inf"), (1e300, "1e+300")])
   func aDateThatNoCalendarHasIsANumber(_ seconds: Double, _ text: String) async throws {
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))

@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// `verify`
 @Suite struct VerifyTests {
   let scratch = try! Scratch()
 
@@ -26,7 +25,7 @@ import Testing
     #expect(try Data(contentsOf: data) == before)
   }
 
-  /// Whatever looks at it, or changes an entry of it: it is not made anew.
+  /// No command may recreate a damaged cache.
   @Test(arguments: [
     ["ls"], ["get", "key:1000"], ["stat"], ["rm", "key:1000"], ["trim", "--count", "1"], ["clear"],
     ["set", "key", "value"],
@@ -45,7 +44,7 @@ import Testing
       let names = try FileManager.default.contentsOfDirectory(atPath: scratch.cache)
       #expect(!names.contains { $0.hasPrefix("quarantine") })
     }
-    // Whoever owns it gets over it.
+    // Opening it as a program does recovers it.
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
     #expect(cache.statistics.recoveries == 1)
     try await cache.close()
@@ -88,12 +87,12 @@ import Testing
     try await cache.close()
   }
 
-  /// The structure is sound, and so is the sum over the entries' checksums: only that of the value tells.
+  /// The structure and the sum over the entries are sound: only the value's checksum reveals the damage.
   @Test func aDamagedValueIsFoundByItsChecksum() async throws {
     try fill()
     #expect(try await Tool.run("set", "key:1077", "of its own", "--cache", scratch.cache).status == 0)
     var bytes = try Data(contentsOf: data)
-    // Everywhere, since pages that are free by now may have it, too.
+    // Change every copy, since free pages may have it too.
     while let place = bytes.range(of: Data("of its own".utf8)) { bytes[place.lowerBound] ^= 1 }
     try bytes.write(to: data)
     #expect(try await Tool.run("verify", "--cache", scratch.cache).status == 0)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct VersionTests {
-  /// The last section with a number, which is the version that is or will be released.
+  /// The last numbered section, which is the released or the coming version.
   @Test func theToolSaysTheVersionOfTheChangelog() async throws {
     let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../CHANGELOG.md").standardizedFileURL
     let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")

@@ -7,7 +7,7 @@ import Testing
   import Glibc
 #endif
 
-/// `watch`, from another process than the one that changes the cache: this one.
+/// `watch` observes a cache that this process changes.
 @Suite struct WatchTests {
   let scratch: Scratch
 
@@ -38,7 +38,7 @@ import Testing
     return try decoder.decode(Line.self, from: Data(try #require(text).utf8))
   }
 
-  /// Changes an entry until the watch tells of it: before that it may not have begun.
+  /// Changes an entry until the watch reports it, since the watch may not have begun.
   private func begin(_ process: ChildProcess, _ cache: LMDBCache, key: String = "begin") throws {
     let isTold = Guarded(false)
     let writing = DispatchGroup()
@@ -53,7 +53,7 @@ import Testing
     _ = process.readLine()
     isTold { $0 = true }
     writing.wait()
-    // What was set after that is told by a mark.
+    // Skip the reports up to a marker.
     try cache.set("mark", forKey: key + "-mark")
     while let line = process.readLine(), !line.contains(key + "-mark") {}
   }
@@ -102,7 +102,7 @@ import Testing
     try cache.close()
   }
 
-  /// Nothing more happens, so that it does not write, and notices nevertheless.
+  /// It must notice a closed pipe without writing.
   @Test(arguments: [false, true]) func itEndsWhenNobodyReads(_ writes: Bool) throws {
     let cache = try open()
     var ends: [Int32] = [-1, -1]
@@ -149,7 +149,7 @@ import Testing
     let process = try watch("--json")
     try begin(process, cache)
     try FileManager.default.removeItem(atPath: scratch.cache)
-    // Whoever has it open makes it anew.
+    // The next operation of an open cache recreates the directory.
     let isDone = Guarded(false)
     let writing = DispatchGroup()
     inBackground(writing) {
@@ -187,7 +187,7 @@ import Testing
     #expect(image.losses(in: try TreeImage(scratch.cache)) == [])
   }
 
-  /// Whether it has opened the database's file.
+  /// Whether it has opened the database file.
   private func isWatching(_ process: ChildProcess) -> Bool {
     let folder = "/proc/\(process.identifier)/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

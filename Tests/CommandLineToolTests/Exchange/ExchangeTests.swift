@@ -4,7 +4,6 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// `export`, and `import` of what it wrote.
 @Suite struct ExchangeTests {
   let scratch = try! Scratch()
 
@@ -20,7 +19,7 @@ import Testing
     return configuration
   }
 
-  /// All of every entry but its stamp.
+  /// Every field of every entry except its stamp.
   private func contents(_ path: String) throws -> [String] {
     let reader = try #require(try CacheReader(directory: URL(fileURLWithPath: path)))
     var all: [String] = []
@@ -47,7 +46,7 @@ import Testing
     let result = try await Tool.run("import", file, "--cache", copy)
     #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
     #expect(try contents(copy) == original)
-    // The same file again, by the other way of reading, and over a pipe.
+    // Export again, consistently, and import over a pipe.
     let again = try await Tool.run("export", "--cache", copy, "--format", format, "--consistent")
     #expect(again.status == 0, "\(again.errors)")
     #expect(try again.output == Data(contentsOf: URL(fileURLWithPath: file)))
@@ -108,7 +107,6 @@ import Testing
     #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).text == "a\nb\np:a\np:b\n")
   }
 
-  /// What other programs make of the same object.
   @Test func anotherSpellingIsReadAsWell() async throws {
     let text =
       "\t" + #"{ "lmdb-cache-export" : 1 }"# + "\n"
@@ -122,7 +120,6 @@ import Testing
     #expect(try await Tool.run("get", "n", "--cache", scratch.cache).text == "-9223372036854775808\n")
   }
 
-  /// What is wrong with the third line, and what is said of it.
   @Test(arguments: [
     ("", "cut off"), ("{", "column 2"), ("[]", "column 1"), ("{}", "“key”"), ("\u{1}", "column 1"),
     (#"{"key":"k","format":"string","value":"v","created":1,"cost":1"#, "ends too soon"),
@@ -156,7 +153,7 @@ import Testing
     let result = try await importing(header + line("a") + bad + (bad.isEmpty ? "" : "\n" + line("c") + end(3)))
     #expect(result.status == 65)
     #expect(result.errors.contains("line 3") && result.errors.contains(message), "\(result.errors)")
-    // What was before it is taken, and nothing after it.
+    // Lines before the error are imported, later ones are not.
     #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).text == "a\n")
   }
 
@@ -168,7 +165,7 @@ import Testing
     #expect(result.status == 65 && result.errors.contains("not UTF-8"), "\(result.errors)")
   }
 
-  /// Wherever it ends: what is whole before is taken, and it is an error.
+  /// Complete records before the cut are imported.
   @Test(arguments: ["jsonl", "cbor"]) func aFileThatIsCutOffIsAnError(_ format: String) async throws {
     var random = RandomRecords(seed: 9)
     let records = try (0..<4).map { try random.record("key \($0)", .string, Data("value \($0)".utf8)) }
@@ -187,7 +184,7 @@ import Testing
     #expect(result.status == 65)
   }
 
-  /// Lengths that no file has are refused before there is memory for them.
+  /// Impossible lengths must be refused before memory is allocated for them.
   @Test(
     arguments: [
       [0x5B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
@@ -227,7 +224,7 @@ import Testing
 
   // MARK: Failures of what is exported, or where to
 
-  /// A value of the value log, and one that is in the database.
+  /// Damages one value in the value log and one in the database.
   @Test func whatIsDamagedIsNamedAndTheRestIsWritten() async throws {
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
     for number in 0..<9 { try cache.set(Data(repeating: UInt8(number), count: 5_000), forKey: "long \(number)") }
@@ -269,7 +266,7 @@ import Testing
     #expect(try await Tool.run("export", "--cache", scratch.path("none"), "--output", file).status == 66)
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
     #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", scratch.path("no/file")).status == 73)
-    // What a link leads to is written.
+    // The link's target is written.
     try Data("old".utf8).write(to: URL(fileURLWithPath: scratch.path("target")))
     #expect(symlink("target", scratch.path("link")) == 0)
     #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", scratch.path("link")).status == 0)
@@ -283,7 +280,7 @@ import Testing
     #expect(try scratch.names == ["cache", "file"])
   }
 
-  /// Both of one process and of another: what others write meanwhile is not in a consistent export, and is no harm to it.
+  /// Writes during a consistent export, from this process or another, are not in it and do not disturb it.
   @Test func aConsistentExportIsOfOneMoment() async throws {
     let process = try ChildProcess("CacheTestProcess")
     #expect(process.run("open \(scratch.cache)") == "ok")

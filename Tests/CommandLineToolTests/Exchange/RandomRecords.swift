@@ -2,18 +2,18 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Entries of every kind that a cache can have, drawn from a seed.
+/// Random entries of every kind.
 struct RandomRecords {
   private var random: SeededRandom
 
   init(seed: UInt64) { random = SeededRandom(seed) }
 
-  /// Nanoseconds since 1970 that are still to come.
+  /// A time in the future, in nanoseconds since 1970.
   private mutating func time() -> Int64 {
     Int64(Date().timeIntervalSince1970) * 1_000_000_000 + 86_400_000_000_000 + Int64(random.below(1_000_000_000_000))
   }
 
-  /// One of each format that there may ever be, with keys that differ.
+  /// One record for each possible format byte, with distinct keys.
   mutating func records() throws -> [EntryRecord] {
     try (UInt8.min...UInt8.max).map { number in
       try record(key(Int(number)), ArchiveFormat(rawValue: number), value(of: ArchiveFormat(rawValue: number)))
@@ -50,7 +50,7 @@ struct RandomRecords {
       Double(bitPattern: 0xFFF8_0000_0000_1234), 1e21, 123_456_789_012_345_680,
     ]
     let integers: [Int64] = [0, -1, .min, .max, 1 << 53, (1 << 53) - 1, -(1 << 53), 42]
-    // What is not a value of the format is stored by nobody, and has to come back all the same.
+    // Bytes that are invalid in the format must survive too.
     if random.below(6) == 0 { return Data(random.bytes(random.below(20))) }
     switch format {
     case .string, .url: return Data(["", "text", "ünï\u{0}cödé\r\n", "\u{FEFF}\u{D7FF}"][random.below(4)].utf8)
@@ -60,7 +60,7 @@ struct RandomRecords {
     case .double, .date: return bytes(doubles[random.below(doubles.count)].bitPattern)
     case .float: return bytes(Float(doubles[random.below(doubles.count)]).bitPattern)
     case .uuid: return Data(random.bytes(16))
-    // Some in the value log.
+    // Some are long enough for the value log.
     default: return Data(random.bytes([0, 1, 100, 2_048, 2_049, 70_000][random.below(6)]))
     }
   }

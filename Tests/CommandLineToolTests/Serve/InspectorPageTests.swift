@@ -3,7 +3,7 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// The page of `serve` in a browser, used by its keys. The tests of one browser each, one after the other: it is large.
+/// Drives the page of `serve` in a browser with the keyboard. Serialized, since each test starts a browser.
 @Suite(.serialized, .ownThreads, .enabled(if: Browser.path != nil, "no Chromium is installed"))
 struct InspectorPageTests {
   let scratch = try! Scratch()
@@ -28,7 +28,7 @@ struct InspectorPageTests {
     return browser
   }
 
-  /// Nothing went wrong, and nobody else was asked for anything.
+  /// No errors, and no requests to other servers.
   private func expectPeace(_ browser: Browser, _ session: InspectorSession) throws {
     #expect(browser.troubles == [])
     let others = browser.requests.filter { !$0.hasPrefix(session.address) && $0 != "about:blank" }
@@ -41,7 +41,6 @@ struct InspectorPageTests {
     let browser = try opened(session)
     #expect(try browser.shows("document.getElementById('figures').textContent.includes('301')"))
     #expect(try browser.text("document.getElementById('mode').textContent") == "read-only")
-    // Down the list, and into an entry.
     try browser.press("ArrowDown")
     try browser.press("ArrowDown")
     try browser.press("Enter")
@@ -49,10 +48,8 @@ struct InspectorPageTests {
     #expect(try browser.text("document.activeElement.id") == "entry")
     try browser.press("Escape")
     #expect(try browser.text("document.activeElement.id") == "list")
-    // Further than the first page.
     try browser.press("End")
     #expect(try browser.shows("document.querySelectorAll('.row').length === 301"))
-    // Search.
     try browser.press("/")
     #expect(try browser.text("document.activeElement.id") == "search")
     try browser.type("USER")
@@ -62,18 +59,17 @@ struct InspectorPageTests {
     #expect(try browser.shows("document.querySelector('.row[aria-selected=true]')"))
     try browser.press("Enter")
     #expect(try browser.shows("document.querySelector('#entry pre')?.textContent.includes('\\n  \"name\": \"Ada\"')"))
-    // Help.
     try browser.press("?")
     #expect(try browser.shows("document.getElementById('help-dialog').open"))
     try browser.press("Escape")
     #expect(try browser.shows("!document.getElementById('help-dialog').open"))
-    // The map, and by a prefix of it back to the list.
+    // The map, then back to the list through a prefix.
     try browser.press("2")
     #expect(try browser.shows("document.querySelectorAll('.area').length === 2"))
     _ = try browser.value("document.querySelector('.area').focus()")
     try browser.press("Enter")
     #expect(try browser.shows("document.getElementById('size-crumbs').textContent === 'All keyskey:'"))
-    // The map is drawn anew when it was counted, which takes longer than the way there.
+    // The map is redrawn after counting, which takes longer than the switch.
     #expect(
       try browser.shows(
         "document.getElementById('counted').textContent.startsWith('300 entries') && "
@@ -88,7 +84,7 @@ struct InspectorPageTests {
     try expectPeace(browser, session)
   }
 
-  /// Everything that is in a cache is shown, and none of it does anything.
+  /// Hostile contents are shown as text and never executed.
   @Test func nothingInACacheCanScriptThePage() throws {
     let attacks =
       ServeTests.hostile + [
@@ -111,14 +107,14 @@ struct InspectorPageTests {
         Data(
           "<svg xmlns='http://www.w3.org/2000/svg' onload='window.attacked=1'><script>window.attacked=1</script></svg>"
             .utf8), forKey: "svg")
-      // A picture by its beginning, and a page by the rest.
+      // An image by its first bytes, and a page by the rest.
       try cache.set(Data("GIF89a<script>window.attacked=1</script>".utf8), forKey: "gif")
     }
     let session = try InspectorSession(cache: scratch.cache)
     let browser = try opened(session)
     let count = 4 * attacks.count + 2
     #expect(try browser.shows("document.querySelectorAll('.row').length === \(count)"))
-    // No row is anything but text.
+    // Rows contain only text.
     #expect(try browser.value("document.querySelectorAll('#list *:not(div):not(span)').length") as? Int == 0)
     #expect(try browser.text("document.getElementById('list').textContent").contains("<img src=x onerror=alert(1)>"))
     #expect(try browser.text("document.getElementById('list').textContent").contains("\\u{202E}exe.fdp"))
@@ -130,7 +126,6 @@ struct InspectorPageTests {
           "document.querySelector('#row-\(index)').getAttribute('aria-selected') === 'true' && document.querySelector('#entry .choices')"
             + " && document.querySelector('#entry h2').textContent === document.querySelector('#row-\(index) .key').textContent"
         ))
-      // Each way to show it.
       _ = try browser.value("document.querySelectorAll('#entry .choices button').forEach((button) => button.click())")
       #expect(
         try browser.value(
@@ -147,7 +142,6 @@ struct InspectorPageTests {
     try expectPeace(browser, session)
   }
 
-  /// A picture of one pixel.
   private static let png = Data(
     base64Encoded:
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")!
@@ -162,7 +156,7 @@ struct InspectorPageTests {
     try expectPeace(browser, session)
   }
 
-  /// Counts what the page hears of, which is after the dialog is closed: it asks nothing before.
+  /// Counts answers after the dialog has closed; before that the page asks nothing.
   private func countAnswers(_ browser: Browser) throws {
     _ = try browser.value(
       """
@@ -179,7 +173,7 @@ struct InspectorPageTests {
     try countAnswers(browser)
     try browser.press("Home")
     for (number, answer) in ["Escape", "Enter"].enumerated() {
-      // The answer that changes nothing is the one that has the focus.
+      // The safe answer has the focus.
       try browser.press("Delete")
       #expect(try isAsked(browser))
       #expect(try browser.text("document.getElementById('question-key').textContent") == "key:1000")
@@ -197,7 +191,7 @@ struct InspectorPageTests {
     try expectPeace(browser, session)
   }
 
-  /// Answers that come in faster succession than those of the server.
+  /// Ways to answer faster than the server does.
   enum Haste: String, CaseIterable, Sendable {
     case doubleClick, clicksAtOnce, enterTwice, heldEnter
 
@@ -220,7 +214,7 @@ struct InspectorPageTests {
     try browser.shows("document.getElementById('question-dialog').open", within: limit)
   }
 
-  /// How often something was posted, with what the page has done about every press and click before.
+  /// The number of posts, after the page has handled all earlier input.
   private func postCount(_ browser: Browser) throws -> Int {
     #expect(try browser.value("fetch('api/summary').then((response) => response.ok)") as? Bool == true)
     return browser.postCount
@@ -239,11 +233,11 @@ struct InspectorPageTests {
     #expect(try postCount(browser) == 1)
     try haste.confirm(in: browser)
     #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
-    // The question and the confirmation.
+    // The question and its confirmation.
     #expect(try postCount(browser) == 2)
     #expect(try browser.value("document.getElementById('question-dialog').open") as? Bool == false)
     #expect(try session.get("api/entry?key=key%3A1000").status == 404)
-    // The page goes on. Where the second press has opened the entry that is next, the keys go there first.
+    // If the second press opened the next entry, the keys go there first.
     let asksAgain = try eventually {
       for key in ["Escape", "Home", "Delete"] { try browser.press(key) }
       return try isAsked(browser, within: .seconds(2))
@@ -254,11 +248,11 @@ struct InspectorPageTests {
     #expect(try browser.shows("!document.getElementById('question-dialog').open"))
     #expect(try session.get("api/entry?key=key%3A1001").status == 200)
     #expect(try browser.value("document.querySelectorAll('.row[aria-selected=true]').length") as? Int == 1)
-    // The second press may have asked for the entry that went.
+    // The second press may have requested the removed entry.
     #expect(browser.troubles.allSatisfy { $0.contains("404") }, "\(browser.troubles)")
   }
 
-  /// What is pressed for too long, or twice, was pressed before there was anything to read.
+  /// A held or repeated key was pressed before the question was readable.
   @Test func aQuestionIsNotAnsweredByWhatHasAskedIt() throws {
     try fillSome()
     let session = try InspectorSession(cache: scratch.cache, isWritable: true)
@@ -271,7 +265,7 @@ struct InspectorPageTests {
     try browser.click(on: button, counts: [1, 2])
     #expect(try isAsked(browser))
     #expect(try postCount(browser) == 1)
-    // The second one of two clicks, had it come later.
+    // The second click of a double click, but late.
     try browser.click(on: "#question-yes", counts: [2])
     #expect(try postCount(browser) == 1)
     #expect(try isAsked(browser))
@@ -289,7 +283,7 @@ struct InspectorPageTests {
     try expectPeace(browser, session)
   }
 
-  /// What is removed need not be what is chosen in the list.
+  /// The removed entry need not be the selected one.
   @Test func whoeverHasMovedOnStaysThere() throws {
     try fillSome()
     let session = try InspectorSession(cache: scratch.cache, isWritable: true)
@@ -321,7 +315,7 @@ struct InspectorPageTests {
     let isShown = try eventually {
       for _ in 0..<100 { _ = try cache.value(String.self, forKey: "key") }
       usleep(100_000)
-      // Of a second without reads there is no ratio.
+      // A second without reads has no hit ratio.
       return try browser.value(
         "document.querySelectorAll('#charts .curve').length > 2"
           + " && document.getElementById('figures').textContent.includes('100.0 %')") as? Bool == true

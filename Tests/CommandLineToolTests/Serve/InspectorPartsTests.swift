@@ -3,7 +3,6 @@ import Testing
 
 @testable import lmdb_cache
 
-/// Parts of the inspector by themselves.
 @Suite struct InspectorPartsTests {
   @Test func aQuestionIsAnsweredOnceAndInTime() {
     let confirmations = InspectorConfirmations()
@@ -17,13 +16,13 @@ import Testing
     #expect(!confirmations.take(code, for: .trim(TrimLimits(count: 1, cost: nil, age: nil)), now: 1))
     #expect(confirmations.take(code, for: change, now: 60 * second - 1))
     #expect(!confirmations.take(code, for: change, now: 1))
-    // Of many the first ones are forgotten.
+    // Old questions are dropped beyond a limit.
     let codes = (0..<17).map { _ in confirmations.ask(about: change, now: 0).text }
     #expect(!confirmations.take(codes[0], for: change, now: 1))
     #expect(confirmations.take(codes[16], for: change, now: 1))
   }
 
-  /// Keys that are equal as Swift compares strings are two.
+  /// Keys that Swift considers equal strings are still distinct.
   @Test func anAnswerIsForTheBytesOfAKey() {
     let confirmations = InspectorConfirmations()
     let code = confirmations.ask(about: .removal(key: "\u{E9}"), now: 0).text

@@ -7,7 +7,7 @@ import Testing
   import Glibc
 #endif
 
-/// `serve`, spoken to by whoever may speak to it, and by whoever may not.
+/// Requests to `serve`, permitted and not.
 @Suite(.ownThreads) struct ServeTests {
   let scratch = try! Scratch()
 
@@ -67,10 +67,10 @@ import Testing
       #expect(response.headers["referrer-policy"] == "no-referrer")
       #expect(response.headers["cross-origin-resource-policy"] == "same-origin")
       #expect(response.headers["content-security-policy"]?.contains("default-src 'none'") == true)
-      // Nothing that lets another page read it.
+      // No header may let another page read the answer.
       #expect(response.headers["access-control-allow-origin"] == nil)
     }
-    // The page is whole, and says nothing of any other place but the name of a vocabulary.
+    // The page is self-contained: the only other URL names a vocabulary.
     for name in page.text.matches(of: /(?:src|href)="([^"]+)"/).map({ String($0.1) }) {
       let file = try session.get(name)
       #expect(file.status == 200, "\(name)")
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// T is the token, H what the server is called.
+  /// T is the token, H the server's host.
   @Test(arguments: [
     ("GET /T/ HTTP/1.1\r\nHost: example.org", 421),
     ("GET /T/ HTTP/1.1\r\nHost: 127.0.0.1", 421),
@@ -133,7 +133,7 @@ import Testing
     let bytes = request.replacing("/T", with: "/" + session.token).replacing("H\r\n", with: session.host + "\r\n")
     let host = bytes.hasSuffix("H") ? bytes.dropLast() + session.host : bytes[...]
     #expect(try session.send(host + "\r\n\r\n").status == status)
-    // Whatever it was, the next one is answered.
+    // The server still answers.
     #expect(try session.get("api/summary").status == 200)
   }
 
@@ -147,19 +147,18 @@ import Testing
     #expect(try session.get("api/summary").status == 200)
   }
 
-  /// More than are taken at a time: they lose their places to who asks for something.
+  /// Beyond the connection limit, idle connections give way to active ones.
   @Test func connectionsThatAskForNothingKeepNobodyOut() throws {
     try fillSome()
     let session = try InspectorSession(cache: scratch.cache)
     let silent = try (0..<150).map { _ in try RawConnection(port: session.port) }
     for connection in silent.prefix(75) { connection.write(Data("GET /".utf8)) }
     for _ in 0..<5 { #expect(try session.get("api/summary").status == 200) }
-    // In the end each is told, or just ended.
+    // Each idle connection gets a 408 or is just closed.
     #expect([0, 408].contains(RawResponse(silent[149].readToEnd()).status))
     #expect([0, 408].contains(RawResponse(silent[0].readToEnd()).status))
   }
 
-  /// One that asks for everything and reads nothing.
   @Test func aClientThatDoesNotReadKeepsNobodyOut() throws {
     try fillSome()
     let session = try InspectorSession(cache: scratch.cache)
@@ -179,7 +178,7 @@ import Testing
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] where FileManager.default.fileExists(atPath: path) {
       for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
         let columns = line.split(separator: " ").map(String.init)
-        // 0A: it listens.
+        // 0A means listening.
         if columns.count > 3, columns[1].hasSuffix(place), columns[3] == "0A" { listening.append(columns[1]) }
       }
     }
@@ -195,7 +194,6 @@ import Testing
     stream.write(Data((session.head("GET", "api/events") + "\r\n").utf8))
     #expect(!stream.read().isEmpty)
     session.process.signal(number)
-    // It has written its address and nothing else.
     #expect(session.process.readToEnd().isEmpty)
     #expect(session.process.end() == .exit(0))
   }
@@ -261,7 +259,7 @@ import Testing
     #expect(response.headers["set-cookie"] == nil)
     let entry: Entry = try response.json()
     #expect(entry.views.last?.kind == "hex")
-    // What would turn around the rest of a line is not in it.
+    // Views must not contain characters that reverse the rest of a line.
     #expect(
       entry.views.allSatisfy { !($0.text ?? "").unicodeScalars.contains { "\u{202E}\0".unicodeScalars.contains($0) } })
     #expect(try session.get("api/image?key=\(InspectorSession.escaped(text))").status == 415)
@@ -315,7 +313,7 @@ import Testing
     #expect(bytes[0].text?.hasPrefix("00000000  00 41 ff") == true && bytes[0].text?.hasSuffix(" .A.\n") == true)
   }
 
-  /// What Foundation's format ends the process for.
+  /// Foundation's formatter crashes for these.
   @Test func datesThatNoCalendarHasAreShown() throws {
     let dates: [Double] = [.nan, .infinity, -Double.infinity, 1e300]
     try fill { cache in
@@ -328,7 +326,7 @@ import Testing
     #expect(try session.get("api/summary").status == 200)
   }
 
-  /// Of many megabytes some kilobytes, with the word for it.
+  /// Megabytes are cut to kilobytes, with a note.
   @Test func whatIsLongIsCut() throws {
     for value in [String(repeating: "läng ", count: 1 << 20), "[" + String(repeating: "1,", count: 1 << 20) + "1]"] {
       try fill { cache in try cache.set(value, forKey: "key") }
@@ -356,7 +354,7 @@ import Testing
     for key in ["svg", "html"] { #expect(try session.get("api/image?key=\(key)").status == 415) }
   }
 
-  /// Where the part that is looked at ends, a character may be cut.
+  /// The cut may fall within a character.
   @Test func longTextIsText() throws {
     for shift in 0..<3 {
       let text = "[\"" + String(repeating: " ", count: shift) + String(repeating: "ö€", count: 40_000) + "\"]"
@@ -376,7 +374,7 @@ import Testing
     #expect(try session.get("api/image?key=png").status == 413)
   }
 
-  /// Neither holds a page more of them than some MB.
+  /// A page of keys is limited to some MB.
   @Test func pagesOfLongKeysAreShort() throws {
     try fill { cache in
       for number in 0..<20 { try cache.set(number, forKey: "\(number)" + String(repeating: "k", count: 1 << 20)) }
@@ -413,7 +411,7 @@ import Testing
   @Test func samplesComeEverySecond() throws {
     try fillSome()
     let session = try InspectorSession(cache: scratch.cache)
-    // Who asks for the head of the answer alone takes no place of those that may follow.
+    // HEAD requests take no subscriber's slot.
     for _ in 0..<20 { #expect(try session.send(session.head("HEAD", "api/events") + "\r\n").status == 200) }
     let connection = try RawConnection(port: session.port)
     connection.write(Data((session.head("GET", "api/events") + "\r\n").utf8))
@@ -433,7 +431,7 @@ import Testing
     try fillSome()
     let session = try InspectorSession(cache: scratch.cache, isWritable: true)
     let remove = #"{"key":"key:1000"}"#
-    // Not without the page's origin, nor as a form would.
+    // The request needs the page's origin, and a content type that no form has.
     #expect(try session.post("api/remove", remove, origin: nil).status == 403)
     #expect(try session.post("api/remove", remove, origin: "http://example.org").status == 403)
     #expect(try session.post("api/remove", remove, type: "text/plain").status == 415)
@@ -443,7 +441,7 @@ import Testing
     #expect(asked.status == 202)
     let question: Question = try asked.json()
     #expect(question.question.contains("10 B"))
-    // Nothing has happened yet, and the answer is of this question alone.
+    // Nothing is removed yet, and the code is valid only for this question.
     #expect(try session.get("api/entry?key=key%3A1000").status == 200)
     let code = question.confirmation
     let other = #"{"key":"key:1001","confirmation":"\#(code)"}"#

@@ -6,9 +6,9 @@ import Testing
   import Glibc
 #endif
 
-/// A headless Chromium with one page, spoken to by its DevTools protocol through two pipes. Ended when it is released.
+/// A headless Chromium with one page, driven by its DevTools protocol over two pipes. Ends when released.
 final class Browser {
-  /// `nil` where none is installed.
+  /// `nil` if none is installed.
   static let path: String? = {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
@@ -23,13 +23,12 @@ final class Browser {
   private var received = Data()
   private var number = 0
   private var session: String?
-  /// What the browser told meanwhile.
+  /// Events received while waiting for replies.
   private(set) var events: [(method: String, parameters: [String: Any])] = []
 
   init() throws {
     scratch = try Scratch()
-    // The descriptors of the protocol are 3 and 4. Without a sandbox of its own, which it cannot make everywhere: it sees
-    // pages of these tests alone.
+    // The protocol uses descriptors 3 and 4. No sandbox, since it cannot be created everywhere and the pages are ours.
     process = try LaunchedProcess(
       URL(fileURLWithPath: "/bin/sh"),
       [
@@ -47,7 +46,7 @@ final class Browser {
   }
 
   deinit {
-    // With its children, which are in its group.
+    // Kill its process group, which includes its children.
     kill(-process.identifier, SIGKILL)
     process.wait()
   }
@@ -93,7 +92,6 @@ final class Browser {
     #expect(try shows("document.readyState === 'complete'"))
   }
 
-  /// What an expression of the page's is.
   func value(_ expression: String) throws -> Any? {
     let result = try call(
       "Runtime.evaluate", ["expression": expression, "returnByValue": true, "awaitPromise": true])
@@ -103,7 +101,6 @@ final class Browser {
 
   func text(_ expression: String) throws -> String { try value(expression) as? String ?? "" }
 
-  /// Whether an expression becomes true.
   func shows(_ expression: String, within limit: Duration = .seconds(60)) throws -> Bool {
     try eventually(within: limit) {
       usleep(20_000)
@@ -111,9 +108,7 @@ final class Browser {
     }
   }
 
-  /// Presses a key, as a user would.
-  ///
-  /// - Parameter repeats: How often it is repeated because it is held.
+  /// - Parameter repeats: How often a held key repeats.
   func press(_ key: String, repeats: Int = 0) throws {
     let codes = [
       "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowUp": 38, "ArrowDown": 40, "Delete": 46, "Tab": 9,
@@ -133,9 +128,9 @@ final class Browser {
 
   func type(_ text: String) throws { try call("Input.insertText", ["text": text]) }
 
-  /// Clicks where an element is now, whatever is there at the later clicks.
+  /// Clicks at an element's present position, even if later clicks hit something else there.
   ///
-  /// - Parameter counts: For each click its number among those that follow each other closely: 1 and 2 are a double click.
+  /// - Parameter counts: The click count of each click: 1, then 2, is a double click.
   func click(on selector: String, counts: [Int] = [1]) throws {
     let place = try text(
       "(({ x, y, width, height }) => `${x + width / 2} ${y + height / 2}`)"
@@ -153,7 +148,7 @@ final class Browser {
 
   // MARK: What it has noticed
 
-  /// Errors of the page, what its policy kept from happening among them, and dialogs of scripts.
+  /// Errors of the page, including violations of its policy, and dialogs.
   var troubles: [String] {
     events.filter { event in
       switch event.method {
@@ -165,7 +160,7 @@ final class Browser {
     }.map { "\($0)" }
   }
 
-  /// The addresses of all that was asked for.
+  /// The addresses of all requests.
   var requests: [String] {
     events.compactMap { event in
       guard event.method == "Network.requestWillBeSent" else { return nil }
@@ -173,7 +168,6 @@ final class Browser {
     }
   }
 
-  /// How often the page has posted something.
   var postCount: Int {
     events.filter { event in
       event.method == "Network.requestWillBeSent"

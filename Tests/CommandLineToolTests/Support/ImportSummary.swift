@@ -1,4 +1,4 @@
-/// What `import --json` prints.
+/// The output of `import --json`.
 struct ImportSummary: Decodable {
   let examined: Int
   let taken: Int

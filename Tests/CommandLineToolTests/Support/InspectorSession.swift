@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `serve`, running, and requests to it. Ended when it is released.
+/// A running `serve`, and requests to it. Ends when released.
 final class InspectorSession {
   let process: ChildProcess
-  /// With the slash at its end.
+  /// Ends with a slash.
   let address: String
   let port: UInt16
   let token: String
@@ -24,10 +24,9 @@ final class InspectorSession {
 
   var host: String { "127.0.0.1:\(port)" }
 
-  /// What the server sends for these very bytes.
   func send(_ bytes: String) throws -> RawResponse { try RawConnection(port: port).exchange(Data(bytes.utf8)) }
 
-  /// - Parameter path: Below the page's own address.
+  /// - Parameter path: Relative to the page's address.
   func get(_ path: String = "", headers: [String] = []) throws -> RawResponse {
     try send(head("GET", path, headers) + "\r\n")
   }
@@ -42,7 +41,7 @@ final class InspectorSession {
     return try response.json()
   }
 
-  /// As the page does.
+  /// Posts as the page does.
   func post(
     _ path: String, _ body: String, type: String = "application/json", origin: String? = "http://127.0.0.1"
   ) throws -> RawResponse {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `ls --json` prints for an entry.
+/// An entry in the output of `ls --json`.
 struct ListedEntry: Decodable {
   let key: String
   let size: Int

@@ -1,4 +1,4 @@
-/// A command that only looks.
+/// A read-only command.
 enum LookingCommand: String, CaseIterable, Sendable {
   case list, listAsObjects, get, getNothing, stat, prefixes, verify, verifyValues
 
@@ -15,6 +15,6 @@ enum LookingCommand: String, CaseIterable, Sendable {
     }
   }
 
-  /// For a cache that is sound.
+  /// For a sound cache.
   var status: Int32 { self == .getNothing ? 1 : 0 }
 }

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Runs tests that block on threads of their own: those that tasks share are as many as the machine has cores, and other tests
-/// would wait for one, and miss what they look for.
+/// Runs blocking tests on dedicated threads: the shared pool has one thread per core, and other tests would starve.
 struct OwnThreads: TestTrait, SuiteTrait, TestScoping {
   private final class Executor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {

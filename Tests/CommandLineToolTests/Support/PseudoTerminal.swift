@@ -4,9 +4,8 @@ import Foundation
   import Glibc
 #endif
 
-/// A terminal that nobody looks at.
 struct PseudoTerminal {
-  /// What a program gets as its standard input and output.
+  /// A program's standard input and output.
   let program: FileHandle
   private let screen: FileHandle
 
@@ -21,7 +20,7 @@ struct PseudoTerminal {
     resize(columns: columns, rows: rows)
   }
 
-  /// What has been written to it since the last call, up to a few thousand bytes.
+  /// A few thousand bytes at most of the output since the last call.
   func written() -> Data {
     var bytes = [UInt8](repeating: 0, count: 4_096)
     let count = read(screen.fileDescriptor, &bytes, bytes.count)
@@ -38,7 +37,7 @@ struct PseudoTerminal {
     _ = ioctl(screen.fileDescriptor, UInt(TIOCSWINSZ), &size)
   }
 
-  /// How it treats what is typed.
+  /// The local modes of the terminal.
   var modes: UInt32 {
     var settings = termios()
     tcgetattr(program.fileDescriptor, &settings)

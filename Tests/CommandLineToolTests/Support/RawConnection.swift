@@ -5,7 +5,7 @@ import Testing
   import Glibc
 #endif
 
-/// A connection to a server of this machine, by the system's own calls: what it sends need not be a request.
+/// A loopback connection over sockets, which can also send malformed requests.
 final class RawConnection {
   private let descriptor: Int32
 
@@ -25,7 +25,7 @@ final class RawConnection {
       }
     }
     try #require(status == 0, "\(String(cString: strerror(errno)))")
-    // A server that does not answer fails a test, and does not keep it.
+    // A silent server fails the test instead of blocking it.
     var limit = timeval(tv_sec: 60, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -33,7 +33,7 @@ final class RawConnection {
 
   deinit { close(descriptor) }
 
-  /// Whether all of it was taken.
+  /// Whether everything was sent.
   @discardableResult func write(_ data: Data) -> Bool {
     var rest = data[...]
     while !rest.isEmpty {
@@ -49,7 +49,7 @@ final class RawConnection {
     return true
   }
 
-  /// Some bytes; empty: there will be no more, or none came for a minute.
+  /// Reads some bytes; empty after the end of the stream or a minute of silence.
   func read() -> Data {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &buffer, buffer.count, 0)

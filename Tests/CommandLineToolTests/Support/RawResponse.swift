@@ -1,11 +1,10 @@
 import Foundation
 import Testing
 
-/// What a server sent.
 struct RawResponse {
-  /// 0: nothing came.
+  /// 0 if nothing came.
   var status = 0
-  /// By their names in lower case.
+  /// Keyed by lowercase name.
   var headers: [String: String] = [:]
   var body = Data()
 

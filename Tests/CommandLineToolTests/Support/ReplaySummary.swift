@@ -1,4 +1,4 @@
-/// What `replay --json` prints.
+/// The output of `replay --json`.
 struct ReplaySummary: Decodable {
   let requests: Int
   let memoryHits: Int

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Ways to run the tool with less than this process may do.
+/// Ways to run the tool with fewer privileges.
 enum Restriction {
   private static func isDone(_ words: [String]) -> Bool {
     do {
@@ -13,10 +13,10 @@ enum Restriction {
     }
   }
 
-  /// As a user who owns nothing.
+  /// Runs as an unprivileged user.
   static let otherUser = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
-  /// Whether that may be done, and the tool be read by that user.
+  /// Whether this process can switch users, and that user can read the tool.
   static let allowsOtherUser = isDone(otherUser + [Tool.path, "--version"])
 
   /// With a directory mounted read-only, for this process alone.
@@ -27,6 +27,5 @@ enum Restriction {
     ]
   }
 
-  /// Whether that may be done.
   static let allowsMounting = isDone(readOnly(NSTemporaryDirectory()) + ["true"])
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory for a test, removed with the object.
+/// A temporary directory, removed with the object.
 final class Scratch: Sendable {
   let url: URL
 
@@ -11,7 +11,7 @@ final class Scratch: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  /// The path of a cache that is not there yet.
+  /// The path of a cache that does not exist yet.
   var cache: String { path("cache") }
 
   func path(_ name: String) -> String { url.appendingPathComponent(name).path }
@@ -20,7 +20,6 @@ final class Scratch: Sendable {
     get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
   }
 
-  /// Writes a file and returns its path.
   func file(_ name: String, _ contents: Data) throws -> String {
     try contents.write(to: url.appendingPathComponent(name))
     return path(name)

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-/// The tool on a terminal, with a user in front of it.
+/// The tool on a terminal, with simulated input.
 final class TerminalSession {
   let terminal: PseudoTerminal
   let process: LaunchedProcess
@@ -32,7 +32,7 @@ final class TerminalSession {
 
   var errors: String { (try? String(contentsOfFile: scratch.path("err"), encoding: .utf8)) ?? "" }
 
-  /// Whether something is on the screen some time, of what was written after `start`.
+  /// Waits until the output after `start` contains the text.
   func shows(_ text: String, from start: Int = 0) -> Bool {
     eventually {
       output += terminal.written()
@@ -40,7 +40,7 @@ final class TerminalSession {
     }
   }
 
-  /// How it ends; what it still writes is read meanwhile, or it could not.
+  /// Waits for its end, and drains its output so that it can end.
   func end() -> ProcessOutcome.Ending? {
     var ending: ProcessOutcome.Ending?
     _ = eventually {

@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs the built tool as another process.
 enum Tool {
-  /// Beside the test bundle.
+  /// The executable next to the test bundle.
   static let executable: URL = {
     #if os(macOS)
       let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }!.bundleURL
@@ -16,20 +15,19 @@ enum Tool {
 
   static var path: String { executable.path }
 
-  /// Starts it; what it writes is read by who asks.
+  /// Starts it without reading its output.
   static func start(_ arguments: String...) throws -> ChildProcess { try ChildProcess(executable, arguments) }
 
-  /// Runs it to its end by another program, which gets the tool's path and its arguments behind its own.
+  /// Runs it through another program, which gets the tool's path and arguments after its own.
   static func run(_ arguments: [String], startedBy words: [String]) async throws -> ToolResult {
     try await run(URL(fileURLWithPath: "/usr/bin/env"), words + [path] + arguments)
   }
 
-  /// Runs it to its end.
+  /// Runs it and waits for its end.
   ///
   /// - Parameters:
-  ///   - input: What it reads from standard input.
   ///   - environment: Variables in addition to those of this process.
-  ///   - whileRunning: Called once it has been started, with its process identifier.
+  ///   - whileRunning: Called with its process identifier once it has started.
   static func run(
     _ arguments: String..., input: Data = Data(), environment: [String: String] = [:],
     whileRunning: ((pid_t) async throws -> Void)? = nil
@@ -37,7 +35,6 @@ enum Tool {
     try await run(arguments, input: input, environment: environment, whileRunning: whileRunning)
   }
 
-  /// The same with an array.
   static func run(
     _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
     whileRunning: ((pid_t) async throws -> Void)? = nil
@@ -49,7 +46,7 @@ enum Tool {
     _ executable: URL, _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
     whileRunning: ((pid_t) async throws -> Void)? = nil
   ) async throws -> ToolResult {
-    // Through files, since a pipe that nobody empties would stop the tool.
+    // Files instead of pipes, since a full pipe would block the tool.
     let scratch = try Scratch()
     let files = ["in", "out", "err"].map { scratch.url.appendingPathComponent($0) }
     try input.write(to: files[0])
@@ -64,7 +61,7 @@ enum Tool {
       errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
   }
 
-  /// Runs it to its end with a terminal as its standard output, which holds no more than a few lines.
+  /// Runs it with a terminal as its standard output, which holds only a few lines.
   static func runOnTerminal(_ arguments: String...) async throws -> ToolResult {
     let scratch = try Scratch()
     let errors = scratch.url.appendingPathComponent("err")
@@ -78,7 +75,7 @@ enum Tool {
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
   }
 
-  /// Runs it to its end with a terminal as its standard error, which holds no more than a few lines.
+  /// Runs it with a terminal as its standard error, which holds only a few lines.
   static func runWithErrorsOnTerminal(_ arguments: String...) async throws -> ToolResult {
     let scratch = try Scratch()
     let output = scratch.url.appendingPathComponent("out")

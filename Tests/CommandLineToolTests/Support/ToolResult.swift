@@ -1,6 +1,5 @@
 import Foundation
 
-/// How a run of the tool ended, and what it wrote.
 struct ToolResult {
   let status: Int32
   let output: Data
