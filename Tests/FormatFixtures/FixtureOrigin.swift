@@ -1,6 +1,6 @@
-/// Who has written the files that are read.
+/// The version that wrote the files.
 package enum FixtureOrigin: Sendable {
-  /// This version, now: so what is expected is what is written.
+  /// Written now by this version, which checks the expectations too.
   case current
   case release(String)
 

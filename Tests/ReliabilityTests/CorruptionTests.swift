@@ -3,7 +3,6 @@ import Reliability
 import TestSupport
 import Testing
 
-/// The short form of the trial `corruption`.
 @Suite struct CorruptionTests {
   @Test(arguments: [1 as UInt64]) func damagedFilesNeitherCrashNorLie(_ seed: UInt64) throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("corruption-\(UUID().uuidString)")

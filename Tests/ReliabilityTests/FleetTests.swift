@@ -13,13 +13,13 @@ import Testing
   // MARK: The judge
 
   private static let second: Int64 = 1_000_000_000
-  /// Written by machine 0, read through no loader.
+  /// Written by machine 0, without a loader.
   private static let key = 0
-  /// The same, made by a loader.
+  /// Written by machine 0, read through a loader.
   private static let loadedKey = 12
   private static let contestedKey = FleetPlan.ownKeys
 
-  /// A write that took a hundredth of a second.
+  /// A write that took 10 ms.
   private static func write(
     _ key: Int, _ version: Int, at time: Int64, isRemoval: Bool = false, expires: Int64 = 0
   ) -> [FleetEvent] {
@@ -55,7 +55,7 @@ import Testing
     #expect(Self.finding(writes, reader: 2, version: 1, at: time) == nil)
     #expect(Self.finding(writes, reader: 2, version: 1, at: time + Self.second) != nil)
     #expect(Self.finding(writes, reader: 2, version: 2, at: time + Self.second) == nil)
-    // Who wrote it sees it at once.
+    // The writer sees it at once.
     #expect(Self.finding(writes, reader: 0, version: 1, at: 101 * Self.second) != nil)
     #expect(Self.finding(writes, reader: 2, version: 3, at: time) != nil, "nobody wrote it")
     #expect(Self.finding(writes, reader: 2, version: 2, at: 99 * Self.second) != nil, "it was not written yet")
@@ -71,12 +71,12 @@ import Testing
     #expect(Self.finding(writes, disturbance(50, 51, empties: true), reader: 2, version: 0, at: time) == nil)
     #expect(Self.finding(writes, disturbance(50, 51, empties: false), reader: 2, version: 0, at: time) != nil)
     #expect(Self.finding(writes, disturbance(99, 101, empties: false), reader: 2, version: 0, at: time) == nil)
-    // What was written after that has no excuse.
+    // A later write must be there.
     let later = writes + [Self.write(Self.key, 2, at: 60 * Self.second)]
     #expect(Self.finding(later, disturbance(50, 51, empties: true), reader: 2, version: 0, at: time) != nil)
     let removed = writes + [Self.write(Self.key, 2, at: 60 * Self.second, isRemoval: true)]
     #expect(Self.finding(removed, reader: 2, version: 0, at: time) == nil)
-    // A loader always has something.
+    // A loader always returns something.
     let loaded = [Self.write(Self.loadedKey, 1, at: 0, isRemoval: true)]
     #expect(Self.finding(loaded, reader: 2, key: Self.loadedKey, version: 1, at: time) == nil)
     let emptied = disturbance(50, 51, empties: true)
@@ -98,7 +98,7 @@ import Testing
     #expect(FleetPlan.machine(ofVersion: version) == 5 && version & 0xFFFF_FFFF == 77)
   }
 
-  /// What was written through a queue counts for others when it was flushed.
+  /// Queued writes count for other machines only after a flush.
   @Test func whatWaitsIsNotThereYet() {
     let machine = FleetPlan.queueMachines[1]
     let key = machine
@@ -134,19 +134,19 @@ import Testing
       let read = FleetEvent(.read, key: Self.contestedKey, version: versions[version], start: start, end: start + 1)
       return FleetHistory(histories, [], offset: 0).finding(read, by: reader)
     }
-    // One after the other.
+    // Sequential writes.
     #expect(finding([0, 10, 20], read: 0, at: 9) == nil)
     #expect(finding([0, 10, 20], read: 0, at: 12) == nil)
     #expect(finding([0, 10, 20], read: 0, at: 19) != nil)
     #expect(finding([0, 10, 20], read: 1, at: 40) != nil)
     #expect(finding([0, 10, 20], read: 2, at: 40) == nil)
     #expect(finding([0, 10, 20], read: 2, at: 19) != nil, "it was not written yet")
-    // At the same time: either may have been the last.
+    // Concurrent writes: either may be the last.
     #expect(finding([10, 10, 0], read: 0, at: 40) == nil)
     #expect(finding([10, 10, 0], read: 1, at: 40) == nil)
-    // Who wrote it sees it at once.
+    // The writer sees it at once.
     #expect(finding([0, 10, 20], read: 0, by: 1, at: 11) != nil)
-    // What was not acknowledged may be made at any time.
+    // An unacknowledged write may take effect at any time.
     #expect(finding([0, 10, 20], read: 0, at: 40, isAcknowledged: false) == nil)
   }
 
@@ -161,7 +161,6 @@ import Testing
       #expect(Self.finding(writes, failover(110), reader: reader, version: 1, at: time) != nil)
       #expect(Self.finding(writes, failover(90), reader: reader, version: 1, at: time) != nil)
     }
-    // What is older than that is not.
     #expect(Self.finding(writes, failover(101), reader: 2, version: 0, at: time) != nil)
   }
 }

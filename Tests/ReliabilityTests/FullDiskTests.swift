@@ -2,9 +2,8 @@ import Foundation
 import Reliability
 import Testing
 
-/// The short form of the trial.
 @Suite struct FullDiskTests {
-  /// Mounting takes root and Linux; without them the limit of file sizes stays, and says so in the figures.
+  /// Mounting needs root and Linux; otherwise only the file-size limit is tested, as the figures show.
   @Test(.enabled(if: PowerLossTests.isLinux)) func aFullDiskIsOutlived() throws {
     let directory = try Scratch()
     let report = try FullDiskTrial.run(TrialSettings(count: 6, seed: 5, directory: directory.path))

@@ -4,7 +4,7 @@ import Testing
 
 @_spi(Fuzzing) import LMDBCaching
 
-/// What fuzzing found, tried for ever: an input each that was once read wrongly, or ended the process.
+/// Past findings of fuzzing: inputs that were misread or crashed the process.
 @Suite struct FuzzCorpusTests {
   /// Inputs as base64, as `base64 -w0 .build-fuzz/findings/…` prints them.
   static let inputs: [(kind: UntrustedKind, base64: String, what: String)] = [
@@ -20,7 +20,7 @@ import Testing
   @Test(arguments: inputs.indices) func inputsAreReadOrAnError(_ index: Int) throws {
     let (kind, base64, what) = Self.inputs[index]
     let data = try #require(Data(base64Encoded: base64), "\(what)")
-    // It ends the process where the decoders disagree.
+    // Traps if the decoders disagree.
     data.withUnsafeBytes { _ = kind.check($0) }
   }
 
@@ -44,7 +44,7 @@ import Testing
     #expect(count(key.dropLast() + [UInt8(ascii: "l")]) == 0)
   }
 
-  /// The loads that follow are of words, where a segment has to begin.
+  /// A segment must start word-aligned, for the loads that follow.
   @Test(arguments: [1, 3, 4, 7]) func aJournalWhoseSegmentsAreNotAlignedIsNone(_ padding: Int) {
     let frames = [(operation: UInt8(2), key: Array("key".utf8), record: [UInt8](), stamp: UInt64(1))]
     func isRead(_ padding: Int) -> Bool {
@@ -58,7 +58,7 @@ import Testing
     #expect(!isRead(padding))
   }
 
-  /// Room for what is not there would move the value without its checksum noticing.
+  /// Such room would move the value without invalidating its checksum.
   @Test(arguments: [UInt8(2), 4, 8]) func aRecordWithRoomForNothingIsNone(_ flag: UInt8) {
     let key = Array("key".utf8)
     let value = [UInt8](1...40)

@@ -1,7 +1,6 @@
 import Reliability
 import Testing
 
-/// What the trials are run by.
 @Suite struct HarnessTests {
   @Test func aReportCountsAndFails() {
     var report = TrialReport()

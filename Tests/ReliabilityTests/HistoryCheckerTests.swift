@@ -1,7 +1,7 @@
 import Reliability
 import Testing
 
-/// The judge of the histories, by histories whose verdict is known.
+/// Runs the checker on histories with a known verdict.
 @Suite struct HistoryCheckerTests {
   /// Times are in units of the bound.
   private static let bound: Int64 = 1_000
@@ -55,13 +55,12 @@ import Testing
   @Test func writesOfTwoProcessesWithinTheBoundMayBeEitherWayRound() {
     #expect(faults(set(1, by: 0, 0, 1), set(2, by: 1, 1.9, 3), read(1, by: 2, 40, 50)).isEmpty)
     #expect(faults(set(1, by: 0, 0, 1), set(2, by: 1, 1.9, 3), read(2, by: 2, 40, 50)).isEmpty)
-    // But not of one process.
+    // But one process's writes are ordered.
     #expect(faults(set(1, by: 0, 0, 1), set(2, by: 0, 1.9, 3), read(1, by: 2, 40, 50)) == [.stale])
   }
 
   @Test func aProcessSeesItsOwnWritesAtOnce() {
     #expect(faults(set(1, by: 0, 0, 1), set(2, by: 0, 2, 3), read(1, by: 0, 3.1, 4)) == [.stale])
-    // Not before the write has ended.
     #expect(faults(set(1, by: 0, 0, 1), set(2, by: 0, 2, 3), read(1, by: 0, 2.9, 4)).isEmpty)
   }
 
@@ -75,9 +74,7 @@ import Testing
 
   @Test func aValueThatNobodyWrote() {
     #expect(faults(set(1, by: 0, 0, 1), read(3, by: 1, 2, 3)) == [.phantom])
-    // Nor before it began to be written.
     #expect(faults(set(1, by: 0, 5, 6), read(1, by: 1, 2, 3)) == [.phantom])
-    // Nor under another key.
     #expect(faults(set(1, by: 0, 0, 1, key: 1), read(1, by: 1, 2, 3)) == [.phantom])
   }
 
@@ -88,11 +85,11 @@ import Testing
     let reads = [read(1, by: 2, 1.1, 1.2), read(2, by: 2, 1.3, 1.4), read(1, by: 2, 1.5, 1.6)]
     #expect(checker.check(writes + reads).faults.map(\.fault) == [.backwards])
     #expect(checker.check(writes + reads.dropLast()).faults.isEmpty)
-    // Reads that overlap tell nothing.
+    // Overlapping reads have no order.
     #expect(
       checker.check(writes + [read(1, by: 2, 1.1, 1.2), read(2, by: 2, 1.3, 1.7), read(1, by: 2, 1.5, 1.6)]).faults
         .isEmpty)
-    // Nor what two processes see.
+    // Reads of two processes have no order.
     #expect(
       checker.check(writes + [read(1, by: 2, 1.1, 1.2), read(2, by: 3, 1.3, 1.4), read(1, by: 2, 1.5, 1.6)]).faults
         .isEmpty)
@@ -112,9 +109,9 @@ import Testing
     #expect(faults(set(1, by: 0, 0, 1), read(0, by: 0, 1.1, 2)) == [.missing])
     #expect(faults(set(1, by: 0, 0, 1), read(0, by: 1, 1.9, 2)).isEmpty)
     #expect(faults(set(1, by: 0, 0, 1), read(0, by: 1, 2.1, 3)) == [.missing])
-    // Removed by then, perhaps.
+    // It may have been removed by then.
     #expect(faults(set(1, by: 0, 0, 1), remove(by: 1, 2, 9), read(0, by: 2, 3, 4)).isEmpty)
-    // A removal before the set does not count, unless it may have been committed after it.
+    // An earlier removal does not count, unless it may have been committed after the set.
     #expect(faults(remove(by: 0, 0, 1), set(1, by: 0, 2, 3), read(0, by: 2, 4.1, 5)) == [.missing])
     #expect(faults(remove(by: 1, 0, 1), set(1, by: 0, 1.9, 3), read(0, by: 2, 4.1, 5)).isEmpty)
     #expect(faults(remove(by: 1, 0, 1), set(1, by: 0, 2.1, 3), read(0, by: 2, 4.1, 5)) == [.missing])
@@ -148,7 +145,7 @@ import Testing
         take(0, by: 1, 0, 1), put(1, by: 0, 2, 3), put(0, by: 1, 4, 5), take(1, by: 1, 6, 7), take(0, by: 0, 8, 9),
         put(2, by: 1, 10, 11)
       ).isEmpty)
-    // What overlaps may have been in either order.
+    // Overlapping operations may have either order.
     #expect(faults(put(1, by: 0, 0, 5), take(1, by: 1, 4, 9), put(2, by: 2, 5, 6), take(0, by: 0, 4, 5)).isEmpty)
     #expect(faults(put(1, by: 0, 0, 5), put(0, by: 1, 1, 2)).isEmpty)
   }

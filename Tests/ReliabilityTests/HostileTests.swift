@@ -2,7 +2,7 @@ import Foundation
 import Reliability
 import Testing
 
-/// Inputs that somebody changed who knows what they are made of.
+/// Inputs changed with knowledge of their structure.
 @Suite struct HostileTests {
   @Test(arguments: [UInt64(1)]) func changedInputsAreAnErrorOrAValue(_ seed: UInt64) throws {
     let report = try HostileTrial.run(TrialSettings(count: 7_000, seed: seed, directory: "/"))

@@ -4,7 +4,7 @@ import Reliability
 import TestSupport
 import Testing
 
-/// A class with a field of every kind, for archives of Foundation's.
+/// Has a field of every kind, for Foundation's archives.
 final class Archived: NSObject, NSCoding {
   var text: String?
   var integer = 0
@@ -60,7 +60,7 @@ final class Archived: NSObject, NSCoding {
   }
 }
 
-/// Archives of `NSKeyedArchiver`, as they are and as somebody made them up.
+/// Archives of `NSKeyedArchiver`, real and forged.
 @Suite struct KeyedArchiveTests {
   private typealias Tree = PropertyListTree
 
@@ -99,12 +99,12 @@ final class Archived: NSObject, NSCoding {
     let value = Self.values[index]
     let read = try #require(try KeyedArchive.root(of: archive(value, asXML: asXML)) as? NSObject)
     if let (interval, expected) = (read, value) as? (NSDateInterval, NSDateInterval) {
-      // Its `isEqual` is that of any object.
+      // Its `isEqual` compares identity.
       #expect(interval.startDate == expected.startDate && interval.duration == expected.duration)
     } else {
       #expect(read.isEqual(value), "\(read) is not \(value)")
     }
-    // The archiver writes a mutable string as one that is not.
+    // The archiver writes a mutable string as immutable.
     #expect(type(of: read) == type(of: value) || value is NSNumber)
   }
 
@@ -154,7 +154,6 @@ final class Archived: NSObject, NSCoding {
     #expect(throws: KeyedArchiveError.self) { try KeyedArchiveNotation(Data("bplist00 and no more".utf8)) }
   }
 
-  /// Each key is looked at once, and not once for each reference.
   @Test(arguments: WideArchive.allCases) func whatIsReferredToOftenIsLookedThroughOnce(_ wide: WideArchive) {
     let data = wide.data
     let text = Guarded("")
@@ -166,7 +165,7 @@ final class Archived: NSObject, NSCoding {
     #expect(text.current.hasPrefix("[#2=NSNull{") && text.current.hasSuffix(", #2#]"))
   }
 
-  /// Thirty thousand numbers that all stand for one object, which has many fields: each number is an object to its readers.
+  /// Thirty thousand numbers refer to one object with many fields, so readers see as many objects.
   @Test func anObjectOfManyNumbersIsNotReadForEver() {
     let data = Self.objectOfManyNumbers(30_000, fields: 10_000)
     let notation = Guarded<KeyedArchiveNotation?>(nil)
@@ -184,7 +183,7 @@ final class Archived: NSObject, NSCoding {
     #expect(failure.current.contains("more often"))
   }
 
-  /// An array of them, as a binary list. Empty strings, with many fields that those of strings have not.
+  /// A binary list of them: empty strings with many fields that strings do not have.
   private static func objectOfManyNumbers(_ count: Int, fields: Int) -> Data {
     var nodes: [[UInt8]] = []
     func digits(_ value: Int, _ count: Int) -> [UInt8] {
@@ -259,7 +258,7 @@ final class Archived: NSObject, NSCoding {
     #expect(read.unkeyed == "unkeyed" && read.number == 77 && read.dollar == "dollar")
   }
 
-  /// A decimal number as Apple's archiver writes it; Linux's cannot write one.
+  /// A decimal number in Apple's form; the archiver on Linux cannot write one.
   @Test func decimalNumbersOfApplesComeBack() throws {
     let tree = Self.archive([
       Self.object(
@@ -289,7 +288,7 @@ final class Archived: NSObject, NSCoding {
     .dictionary(fields.map { (key: $0.0, value: $0.1) } + [(key: "$class", value: .uid(classNumber))])
   }
 
-  /// An archive of objects, whose root is the first.
+  /// An archive whose root is the first object.
   private static func archive(_ objects: [Tree]) -> Tree {
     .dictionary([
       ("$archiver", .string("NSKeyedArchiver")), ("$version", .integer(100_000)),
@@ -299,7 +298,7 @@ final class Archived: NSObject, NSCoding {
 
   private static func uids(_ numbers: Int...) -> Tree { .array(numbers.map { .uid($0) }) }
 
-  /// Each of them ends the process, or never ends, when Foundation on Linux reads it, or is taken for something.
+  /// Foundation on Linux crashes, hangs or accepts each of these.
   private static let madeUp: [(String, Tree)] = [
     ("an array in itself", archive([object(2, ("NS.objects", uids(1))), classNamed("NSMutableArray")])),
     ("an object in itself", archive([object(2, ("child", .uid(1))), classNamed("ReliabilityTests.Archived")])),
@@ -409,8 +408,7 @@ final class Archived: NSObject, NSCoding {
     #expect(isRefused)
   }
 
-  /// Each array holds the one before, which was read already: they do not nest while they are read, and when they are
-  /// released they do.
+  /// Each array holds the previous one, which was read before: reading does not nest, but releasing does.
   @Test func referencesDoNotLeadToAnyDepth() throws {
     func chain(_ length: Int) -> Data {
       let arrays = (0..<length).map { Self.object(2, ("NS.objects", $0 == 0 ? .array([]) : Self.uids($0 + 2))) }
@@ -433,7 +431,7 @@ final class Archived: NSObject, NSCoding {
     }
   }
 
-  /// Sixty arrays of two references to the next: to compare two of them would take longer than there is time.
+  /// Sixty arrays of two references to the next: comparing two of them would take forever.
   @Test func sharedPartsAreNotComparedForEver() throws {
     let levels = 60
     var objects: [Tree] = []
@@ -449,7 +447,7 @@ final class Archived: NSObject, NSCoding {
     #expect(finishes { #expect(throws: (any Error).self) { try KeyedArchive.root(of: Data(tree.binary)) } })
   }
 
-  /// Objects that lie over each other make a list that is many times as large as its bytes.
+  /// Overlapping objects form a list many times as large as its bytes.
   @Test func objectsThatLieOverEachOtherAreAnError() throws {
     let references = 20_000
     var bytes = Array("bplist00".utf8)
@@ -476,7 +474,7 @@ final class Archived: NSObject, NSCoding {
   @Test func everyPrefixIsAnError() throws {
     for asXML in [false, true] {
       let data = try archive(NSArray(array: [Archived(), "x"]), asXML: asXML)
-      // The line's end behind the last element is not missed.
+      // Without the newline at the end, the archive is still complete.
       for length in 0..<data.count - 1 {
         #expect(throws: (any Error).self) { try KeyedArchive.root(of: data.prefix(length)) }
       }

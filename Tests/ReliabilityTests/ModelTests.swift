@@ -1,7 +1,7 @@
 import Reliability
 import Testing
 
-/// The short form: what a failing seed needs to be seen again is in its message.
+/// A failing seed's message has everything to reproduce it.
 @Suite struct ModelTests {
   @Test(arguments: [1, 4, 7, 10, 13] as [UInt64]) func theCacheIsADictionary(_ seed: UInt64) throws {
     let report = try shortTrial(ModelTrial.self, count: 3, seed: seed)

@@ -3,9 +3,8 @@ import Reliability
 import TestSupport
 import Testing
 
-/// Short forms of the trials of power cuts and full disks.
 @Suite struct PowerLossTests {
-  /// The interposed functions are Linux's.
+  /// Interposing functions works only on Linux.
   static let isLinux: Bool = {
     #if os(Linux)
       true

@@ -2,7 +2,7 @@ import Foundation
 import Reliability
 import Testing
 
-/// Runs a trial in a directory of its own, and expects that it finds nothing.
+/// Runs a trial in a temporary directory and expects no failures.
 func shortTrial(_ trial: any Trial.Type, count: Int, seed: UInt64 = 1) throws -> TrialReport {
   let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
     "\(trial.name)-\(UUID().uuidString)")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CBORCoding
 
-/// Containers in every interleaving: what comes out is what `JSONEncoder` makes of the same calls.
+/// Containers in every interleaving match the result of `JSONEncoder` for the same calls.
 @Suite struct CBORContainerTests {
   static let cases: [Encoding] = nested + supers + singles + repetitions
 
@@ -242,7 +242,7 @@ import Testing
     },
   ]
 
-  /// `JSONEncoder` ends the process for them.
+  /// `JSONEncoder` traps on these.
   static let conflicts: [Encoding] = [
     Encoding("a map after a scalar") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
@@ -287,12 +287,12 @@ import Testing
       let bytes = [UInt8](try CBOREncoder().encode(encoding))
       let item = try CBORItem(bytes)
       #expect(CBORTree(item) == json)
-      // Deterministic: nothing else could be written for it.
+      // The encoding is deterministic.
       #expect(item.encoded == bytes)
     }
   }
 
-  /// (`JSONEncoder` ends the process here.)
+  /// `JSONEncoder` traps here.
   @Test func anErrorThatIsCaughtLeavesNoTrace() throws {
     let bytes = try CBOREncoder().encode(
       Encoding("") { encoder in

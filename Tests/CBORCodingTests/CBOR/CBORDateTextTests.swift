@@ -4,7 +4,7 @@ import Testing
 
 @testable import CBORCoding
 
-/// Tag 0: dates that others have written as text.
+/// Tag 0: dates as text.
 @Suite struct CBORDateTextTests {
   func decoded(_ text: String) throws -> Date {
     var writer = CBORWriter()
@@ -27,14 +27,14 @@ import Testing
   ])
   func aDateIsRead(_ text: String, _ epoch: Double) throws {
     let offset = Date.timeIntervalBetween1970AndReferenceDate
-    // From the whole seconds on, so that nothing is rounded twice.
+    // From the whole seconds, so that nothing is rounded twice.
     let whole = epoch.rounded(.down)
     let expected = (whole - offset) + (epoch - whole)
     #expect(abs(try decoded(text).timeIntervalSinceReferenceDate - expected) < 1e-6)
     if whole == epoch { #expect(try decoded(text) == Date(timeIntervalSince1970: epoch)) }
   }
 
-  /// Beside what Foundation's calendar says.
+  /// Compares with Foundation's calendar.
   @Test func everyDayIsTheCalendars() throws {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
@@ -70,7 +70,7 @@ import Testing
     #expect(context.debugDescription.contains("RFC 3339") && context.debugDescription.utf8.count < 300)
   }
 
-  /// The bytes of tag 0 and what is in it.
+  /// Tag 0 around other items.
   @Test(arguments: ["c000", "c0c100", "c0f6", "c080", "c04130", "c0fb3ff8000000000000"])
   func whatIsNoTextIsAnError(_ hex: String) {
     #expect(throws: DecodingError.self) { try CBORDecoder().decode(Date.self, from: Data([UInt8](hex: hex))) }

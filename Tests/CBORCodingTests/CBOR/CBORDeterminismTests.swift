@@ -84,7 +84,7 @@ import Testing
   }
 
   #if !canImport(Darwin)
-    /// Elements and keys that are objects, some of which lead back to the set.
+    /// Elements and keys are objects, some of which refer back to the set.
     @Test func equalSetsOfObjectsHaveEqualBytes() throws {
       var random = SeededRandom(9)
       var archives: Set<Data> = []
@@ -120,7 +120,7 @@ import Testing
     #expect(encoded == encoded.sorted { $0.lexicographicallyPrecedes($1) })
   }
 
-  /// Canonically equivalent strings are different keys: by bytes, as everywhere in the cache.
+  /// Canonically equivalent strings are different keys: identity is the bytes, as everywhere in the cache.
   @Test func equivalentKeysAreTwo() throws {
     let bytes = try CBOREncoder().encode(
       Encoding("") { encoder in
@@ -162,7 +162,7 @@ import Testing
 extension CBORTree: Codable {
   init(from decoder: any Decoder) throws {
     if let map = try? decoder.container(keyedBy: AnyKey.self) {
-      // In another order than that of the document.
+      // In another order than the document's.
       let pairs = try map.allKeys.reversed().map { ($0.stringValue, try map.decode(CBORTree.self, forKey: $0)) }
       self = .map(Dictionary(uniqueKeysWithValues: pairs))
     } else if var list = try? decoder.unkeyedContainer() {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CBORCoding
 
-/// The errors are those of `JSONDecoder`, with its paths.
+/// Errors match those of `JSONDecoder`, including their paths.
 @Suite struct CBORErrorTests {
-  /// A document in JSON and what is asked of it.
+  /// A JSON document and a type to decode from it.
   struct Question: CustomTestStringConvertible, Sendable {
     let json: String
     let name: String
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// The case, the type and the path of an error, but for the words.
+  /// An error's case, type and path, without its message.
   static func summary(_ body: () throws -> some Any) -> String {
     func path(_ context: DecodingError.Context) -> String {
       context.codingPath.map { "\($0.stringValue)/\($0.intValue.map(String.init) ?? "-")" }.joined(separator: " ")
@@ -241,7 +241,7 @@ extension UnkeyedDecodingContainer {
 }
 
 extension CBORItem {
-  /// With an indefinite length wherever there can be one, and strings in two chunks.
+  /// Uses indefinite lengths wherever possible, with strings in two chunks.
   var indefinite: [UInt8] {
     func string(_ major: UInt8, _ bytes: [UInt8], _ middle: Int) -> [UInt8] {
       var out: [UInt8] = [major << 5 | 31]

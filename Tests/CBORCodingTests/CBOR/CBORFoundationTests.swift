@@ -5,7 +5,7 @@ import Testing
 
 @testable import CBORCoding
 
-/// Foundation's values, which have forms of their own in CBOR.
+/// Foundation's types with a dedicated form in CBOR.
 @Suite struct CBORFoundationTests {
   func encoded(_ value: some Encodable) throws -> String { try [UInt8](CBOREncoder().encode(value)).hex }
 
@@ -20,7 +20,7 @@ import Testing
     #expect(try encoded(Date(timeIntervalSince1970: 1_363_896_240.5)) == "c1fb41d452d9ec200000")
     #expect(try encoded(Date(timeIntervalSince1970: -1)) == "c120")
     #expect(try encoded(Date(timeIntervalSinceReferenceDate: 0)) == "c11a3a4fc880")
-    // A step of 2^-23 s, which seconds since 1970 do not have in 2026.
+    // Seconds since 1970 cannot represent a step of 2^-23 s in 2026.
     let fine = Date(timeIntervalSinceReferenceDate: 800_000_000 + 0x1p-23)
     #expect(try encoded(fine) == "d903e9a10582361b0034ff6840000001")
     #expect(try encoded(Date(timeIntervalSinceReferenceDate: -0.0)) == "f98000")
@@ -74,7 +74,7 @@ import Testing
   @Test func aPlainNumberIsWhatDateEncodesItself() throws {
     #expect(try decoded(Date.self, "f93e00") == Date(timeIntervalSinceReferenceDate: 1.5))
     #expect(try decoded(Date.self, "18ff") == Date(timeIntervalSinceReferenceDate: 255))
-    // And the other way round: who asks for a number gets that of the tag.
+    // Conversely, decoding as a number ignores the tag.
     #expect(try decoded(Double.self, "c118ff") == 255)
   }
 

@@ -4,9 +4,8 @@ import Testing
 
 @testable import CBORCoding
 
-/// Input that somebody else made, to do harm.
 @Suite struct CBORHostileTests {
-  /// Every kind of container and value, for any document.
+  /// Has every kind of container and value, so that any document reaches some of it.
   struct Everything: Codable, Equatable {
     var plain = PlainShape()
     var wide: WideShape? = WideShape()
@@ -30,7 +29,6 @@ import Testing
     static func == (a: Self, b: Self) -> Bool { a.value.own == b.value.own }
   }
 
-  /// Reads whatever is there as one thing or another.
   func read(_ bytes: [UInt8], as kind: Int) {
     let data = Data(bytes)
     let decoder = CBORDecoder()
@@ -42,14 +40,13 @@ import Testing
     default:
       if let value = try? decoder.decode(Everything.self, from: data) {
         isRead = true
-        // What was read is a value like others.
+        // A decoded value can be encoded again.
         #expect((try? decoder.decode(Everything.self, from: CBOREncoder().encode(value))) != nil)
       }
     }
     bytes.withUnsafeBytes { bytes in
       let diagnostic = try? CBORDiagnostic(bytes, limit: 60)
       if let diagnostic { #expect(diagnostic.text.utf8.count < 100) }
-      // The reader and the scan agree on what is well-formed.
       let isWellFormed = Self.readError(bytes) == nil
       let scanError = Self.scanError(bytes)
       #expect(isWellFormed == (scanError == nil) || scanError?.code == .duplicateKey)
@@ -87,7 +84,6 @@ import Testing
       + CBORVector.all.map(\.bytes)
   }()
 
-  /// Bits flipped, bytes inserted, removed, copied and cut off.
   static func mutated(_ document: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var bytes = document
     for _ in 0...random.below(4) {
@@ -147,7 +143,7 @@ import Testing
 
   // MARK: Size
 
-  /// Arrays of 256 elements, of 258 bytes with a break at their end and of 259 with their count: 1034 and 1037 in all.
+  /// Arrays of 256 elements: 258 bytes with a break, 259 with a count; 1034 and 1037 in all.
   @Test(arguments: [(1_033, false), (1_034, false), (1_036, false), (1_037, true)])
   func theDefiniteFormHasTheSameLimit(_ limit: Int, _ isRead: Bool) throws {
     let array = [UInt8](repeating: 0, count: 256)
@@ -171,7 +167,7 @@ import Testing
     let keys = (0..<count).map { "key \($0)" }
     let sorted = try CBOREncoder().encode(Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
     guard case .map(let entries) = try CBORItem(Array(sorted)) else { return }
-    // As another program could write it: with the keys in disorder, and a length that is not known.
+    // As another encoder may write it: keys out of order, indefinite length.
     var random = SeededRandom(7)
     var shuffled: [UInt8] = [0xBF]
     for entry in entries.shuffled(using: &random) { shuffled += entry.key.encoded + entry.value.encoded }
@@ -193,7 +189,7 @@ import Testing
           do { _ = try body.decode(Decoding.self, from: document) } catch { Issue.record(error) }
         }
       })
-    // And a key twice among them is found.
+    // Duplicate keys are still detected.
     shuffled.removeLast()
     #expect(throws: DecodingError.self) {
       try CBORDecoder().decode([String: Int].self, from: Data(shuffled + entries[5].key.encoded + [0, 0xFF]))
@@ -208,7 +204,7 @@ import Testing
   }
 
   @Test func integersAsKeysAreFound() throws {
-    // {1: "a", -3: "b", "10": "c", 300: "d"}, and more of them than are looked through one by one.
+    // {1: "a", -3: "b", "10": "c", 300: "d"}, and enough more to leave the linear search.
     var entries: [(key: CBORItem, value: CBORItem)] = [
       (.integer(10), .integer(7)), (.integer(-3), .text("b")), (.text("other"), .null),
     ]
@@ -238,7 +234,7 @@ import Testing
       }
       guard case .dataCorrupted(let context) = error else { throw try #require(error) }
       #expect(context.codingPath.map(\.stringValue) == ["Index 0"])
-      // A type with keys of its own passes over others, as over names that it does not know.
+      // Unknown integer keys are skipped like unknown names.
       struct Named: Decodable { var a: Int }
       #expect(try CBORDecoder().decode(Named.self, from: Data(bytes)).a == 3)
     }

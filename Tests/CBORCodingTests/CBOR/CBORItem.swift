@@ -1,6 +1,6 @@
 @testable import CBORCoding
 
-/// A data item as a tree: a reader and a writer of everything, on the item layer alone.
+/// A data item as a tree: a complete reader and writer on the item layer alone.
 indirect enum CBORItem {
   case integer(Int128)
   case double(Double)
@@ -14,7 +14,7 @@ indirect enum CBORItem {
   case undefined
   case simple(UInt8)
 
-  /// The one item that is the whole input.
+  /// Parses the only item of the input.
   init(_ bytes: UnsafeRawBufferPointer) throws(CBORError) {
     var reader = CBORReader(bytes, maximumDepth: 64)
     try reader.skip()
@@ -82,7 +82,6 @@ indirect enum CBORItem {
     return .tag(number, try read(from: &reader))
   }
 
-  /// In the deterministic form.
   func write(to writer: inout CBORWriter) {
     switch self {
     case .integer(let value): writer.writeInteger(value)

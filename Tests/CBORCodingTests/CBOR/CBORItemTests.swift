@@ -4,9 +4,7 @@ import Testing
 
 @testable import CBORCoding
 
-/// The reader and the writer of single data items.
 @Suite struct CBORItemTests {
-  /// The code of the error that `body` throws.
   func code(_ hex: String, _ body: (inout CBORReader) throws(CBORError) -> Void) -> CBORError.Code? {
     [UInt8](hex: hex).withBytes { bytes in
       var reader = CBORReader(bytes)
@@ -18,14 +16,13 @@ import Testing
   @Test(arguments: CBORVector.all) func examplesOfTheStandardAreReadAndWritten(_ vector: CBORVector) throws {
     let item = try CBORItem(vector.bytes)
     if vector.isDeterministic { #expect(item.encoded.hex == vector.hex) }
-    // What is written is deterministic, and stays what it is.
     let again = item.encoded
     #expect(try CBORItem(again).encoded == again)
   }
 
   @Test(arguments: CBORVector.malformed) func malformedInputIsAnError(_ hex: String) {
     #expect(throws: CBORError.self) { try CBORItem([UInt8](hex: hex)) }
-    // Nor within something else, to the bytes' end.
+    // Also nested, and at the end of the input.
     #expect(throws: CBORError.self) { try CBORItem([UInt8](hex: "81" + hex)) }
     #expect(throws: CBORError.self) { try CBORItem([UInt8](hex: "8201" + hex)) }
     #expect(throws: CBORError.self) { try CBORItem([UInt8](hex: "d9d9f7" + hex)) }
@@ -208,7 +205,7 @@ import Testing
     "", "é", "e\u{301}", "\u{1F469}\u{200D}\u{1F680}", "\0", "\u{10FFFF}", "日本語 and more text", "12345678é",
   ])
   func textIsKeptByteForByte(_ text: String) throws {
-    // Bridged and sliced strings too are not in one piece of UTF-8.
+    // Bridged and sliced strings have no contiguous UTF-8.
     for text in [text, String(("x" + text + "y").dropFirst().dropLast())] {
       var writer = CBORWriter(capacity: 1)
       writer.writeText(text)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CBORCoding
 
-/// Types that ask for what cannot be had, and containers that are used for too long.
+/// Types that make impossible requests, and containers used after their time.
 @Suite struct CBORMisuseTests {
   func encodingError(_ body: @escaping (any Encoder) throws -> Void) -> (path: [String], text: String) {
     do {
@@ -60,7 +60,6 @@ import Testing
       #expect(throws: EncodingError.self) { try list?.encode(1) }
       var nested = kept?.nestedContainer(keyedBy: AnyKey.self, forKey: "nested")
       #expect(throws: EncodingError.self) { try nested?.encode(1, forKey: "x") }
-      // And does no harm to others.
       #expect(try CBOREncoder().encode([1, 2]) == Data([0x82, 1, 2]))
     }
     #expect(kept?.codingPath.isEmpty == true)
@@ -105,7 +104,7 @@ import Testing
     }
   }
 
-  /// Containers that outlive their `init(from:)`, but not the call: types that decode in two steps.
+  /// Types that decode in two steps use containers after `init(from:)`, but within the call.
   @Test func containersLastAsLongAsTheCall() throws {
     struct Lazy: Decodable {
       let map: KeyedDecodingContainer<AnyKey>
@@ -152,7 +151,7 @@ import Testing
       note(map.nestedUnkeyedContainer(forKey: "n").codingPath)
     }
     _ = try CBOREncoder().encode(["x": [value]])
-    // (`JSONEncoder` leaves out the index of a nested container where it is followed by a key.)
+    // (`JSONEncoder` omits the index of a nested container that a key follows.)
     let outer = ["x", "Index 0", "outer"]
     let nested = outer + ["Index 1"]
     #expect(

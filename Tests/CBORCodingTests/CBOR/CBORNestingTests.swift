@@ -4,7 +4,7 @@ import Testing
 
 @testable import CBORCoding
 
-/// Values within values within values: a limit, and a stack that does not overflow.
+/// Deep nesting: a limit, and no stack overflow.
 @Suite struct CBORNestingTests {
   @Test(arguments: [
     ("81", "", "00"), ("9f", "ff", "00"), ("c6", "", "00"), ("a16161", "", "00"), ("bf6161", "ff", "00"),
@@ -19,7 +19,7 @@ import Testing
       guard case .dataCorrupted(let context) = error else { continue }
       #expect((context.underlyingError as? CBORCodingError)?.code == .tooDeep)
       #expect(context.debugDescription.contains("maximumDepth"))
-      // Without an end, too.
+      // Also without the closing bytes.
       #expect(throws: DecodingError.self) {
         try CBORDecoder().decode(CBORTree.self, from: Data(bytes.prefix(depth * open.count)))
       }
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [512 << 10, 1 << 20, 16 << 20]) func theStackOfAThreadIsEnough(_ stack: Int) throws {
-    // As deep as the reader lets anything be, of a type with frames as large as an unoptimized build makes them.
+    // The deepest possible nesting, with the large stack frames of an unoptimized build.
     let deep = Data(
       repeatElement([UInt8](hex: "a1646e657874"), count: 512).joined() + [UInt8](hex: "a16770616464696e6700"))
     let failure = onThread(stack: stack) { () -> String? in

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CBORCoding
 
-/// A number that is decoded as another type than it was encoded as.
+/// Numbers decoded as another type than they were encoded as.
 @Suite struct CBORNumberTests {
-  /// What an integer or a floating-point number is as another type, with JSON for a witness.
+  /// Checks a conversion, with JSON as the reference.
   func check<From: Encodable, To: Decodable & Equatable>(
     _ value: From, as type: To.Type, is expected: To?, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -51,7 +51,7 @@ import Testing
     try check(5, as: Double.self, is: 5)
     try check(-5, as: Float.self, is: -5)
     try check(1 << 53, as: Double.self, is: 0x1p53)
-    // Not the nearest, as in JSON, whose numbers are text: an integer that is changed silently is a wrong value.
+    // JSON rounds to the nearest; here, a silently changed integer would be a wrong value.
     for (value, type) in [((1 << 53) + 1, "Double"), (Int.max, "Double")] {
       let error = #expect(throws: DecodingError.self) {
         try CBORDecoder().decode(Double.self, from: CBOREncoder().encode(value))
@@ -85,7 +85,7 @@ import Testing
     try check(1e300, as: Float.self, is: nil)
     try check(Float(0.5), as: Double.self, is: 0.5)
     #expect(try CBORDecoder().decode(Float.self, from: CBOREncoder().encode(Double.infinity)) == .infinity)
-    // Exactly what it was, although not what was written in the source.
+    // The exact float, not the decimal of the source.
     #expect(try CBORDecoder().decode(Double.self, from: CBOREncoder().encode(Float(0.1))) == Double(Float(0.1)))
   }
 

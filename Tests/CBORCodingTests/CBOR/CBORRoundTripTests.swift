@@ -4,9 +4,9 @@ import Testing
 
 @testable import CBORCoding
 
-/// Values of every shape there and back, as with `JSONEncoder` and `JSONDecoder`.
+/// Values of every shape survive a round trip, as with `JSONEncoder` and `JSONDecoder`.
 @Suite struct CBORRoundTripTests {
-  /// A value with what is to be done with it, so that values of different types can be in one list.
+  /// A type-erased value and its check.
   struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let check: @Sendable () throws -> Void
@@ -27,7 +27,7 @@ import Testing
           #expect(CBORTree(.array([item])) == (try CBORTree(json: json)))
           #expect(try JSONDecoder().decode([V].self, from: json).first == decoded)
         }
-        // Through everything that may hold it.
+        // In every kind of container.
         #expect(try CBORDecoder().decode([V].self, from: CBOREncoder().encode([value])) == [value])
         #expect(try CBORDecoder().decode([String: V].self, from: CBOREncoder().encode(["": value])) == ["": value])
         let wrapped = WrappedShape(value)
@@ -39,7 +39,6 @@ import Testing
     }
   }
 
-  /// A value in the containers within containers.
   struct Through<V: Codable & Equatable>: Codable, Equatable {
     var value: V
 
@@ -145,7 +144,7 @@ import Testing
     decoder.userInfo[Reader.key] = "value"
     let bytes = try encoder.encode(["a": [Reader()]])
     _ = try decoder.decode([String: [Reader]].self, from: bytes)
-    // Nothing of it is left for the next caller.
+    // No state is left for the next call.
     _ = try CBOREncoder().encode(
       Encoding("") { encoder in
         #expect(encoder.userInfo.isEmpty)

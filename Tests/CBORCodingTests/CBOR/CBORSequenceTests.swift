@@ -3,7 +3,6 @@ import Testing
 
 @testable import CBORCoding
 
-/// `CBORSequence`
 @Suite struct CBORSequenceTests {
   private static let map: [(key: String, value: CBORField)] = [
     ("key", .text("ünï")), ("bytes", .bytes(Data(repeating: 7, count: 300))), ("a", .integer(.init(UInt64.max))),
@@ -18,7 +17,7 @@ import Testing
     #expect(map == Dictionary(uniqueKeysWithValues: Self.map.map { ($0.key, $0.value) }))
   }
 
-  /// Wherever it is cut off, more bytes are asked for than there are, and not more than it has.
+  /// For each truncation, the extent is more than the given bytes and at most the full length.
   @Test func theExtentOfWhatIsCutOff() throws {
     let encoded = CBORSequence.encode(Self.map)
     for count in 0..<encoded.count {
@@ -33,7 +32,7 @@ import Testing
     }
   }
 
-  /// Lengths that are not there yet, and never will be.
+  /// Lengths that exceed any input.
   @Test(
     arguments: [
       ([0x5B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], Int.max),

@@ -1,8 +1,7 @@
 import Foundation
 
-// Types that encode themselves in every way there is.
+// Types that encode themselves in every possible way.
 
-/// Nothing to encode.
 struct EmptyShape: Codable, Equatable {}
 
 struct PlainShape: Codable, Equatable {
@@ -50,7 +49,7 @@ struct DictionaryShape: Codable, Equatable {
   var many = Dictionary(uniqueKeysWithValues: (0..<300).map { ("key \($0 * 7919 % 300)", $0) })
 }
 
-/// Integer coding keys that are written by hand.
+/// Handwritten integer coding keys.
 struct NumberedShape: Codable, Equatable {
   var a = 1
   var b = "b"
@@ -64,7 +63,7 @@ class BaseShape: Codable, Equatable {
   static func == (a: BaseShape, b: BaseShape) -> Bool { a.base == b.base && type(of: a) == type(of: b) }
 }
 
-/// With its superclass in an encoder of its own.
+/// Its superclass uses a separate encoder.
 final class SuperShape: BaseShape {
   var own = "own"
   enum CodingKeys: CodingKey { case own }
@@ -84,7 +83,7 @@ final class SuperShape: BaseShape {
   }
 }
 
-/// With its superclass in the same map, and in the one of a key.
+/// Its superclass shares its map, and also encodes under a key.
 final class SharedShape: BaseShape {
   var own = "own"
   enum CodingKeys: CodingKey { case own, parent }
@@ -106,7 +105,7 @@ final class SharedShape: BaseShape {
   }
 }
 
-/// A value that is what it wraps.
+/// Encodes as the wrapped value.
 struct WrappedShape<Value: Codable & Equatable>: Codable, Equatable {
   var value: Value
 
@@ -119,7 +118,6 @@ struct WrappedShape<Value: Codable & Equatable>: Codable, Equatable {
   }
 }
 
-/// A coding key of any name.
 struct AnyKey: CodingKey, ExpressibleByStringLiteral {
   var stringValue: String
   var intValue: Int?
@@ -131,7 +129,7 @@ struct AnyKey: CodingKey, ExpressibleByStringLiteral {
   init(stringLiteral: String) { stringValue = stringLiteral }
 }
 
-/// What `encode(to:)` does, as a closure: for what no type would do.
+/// An `encode(to:)` as a closure, for calls that no real type makes.
 struct Encoding: Encodable, @unchecked Sendable {
   let name: String
   let body: (any Encoder) throws -> Void
@@ -144,7 +142,7 @@ struct Encoding: Encodable, @unchecked Sendable {
   func encode(to encoder: any Encoder) throws { try body(encoder) }
 }
 
-/// What `init(from:)` does, as a closure in `userInfo`.
+/// An `init(from:)` as a closure in `userInfo`.
 struct Decoding: Decodable {
   static let body = CodingUserInfoKey(rawValue: "body")!
   typealias Body = @Sendable (any Decoder) throws -> Void

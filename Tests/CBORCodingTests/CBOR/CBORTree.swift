@@ -2,7 +2,7 @@ import Foundation
 
 @testable import CBORCoding
 
-/// Documents without their encoding, to compare CBOR with JSON.
+/// A document independent of its encoding, to compare CBOR with JSON.
 indirect enum CBORTree: Equatable, CustomStringConvertible {
   case null
   case bool(Bool)
@@ -12,7 +12,6 @@ indirect enum CBORTree: Equatable, CustomStringConvertible {
   case map([String: CBORTree])
   case other(String)
 
-  /// Of JSON.
   init(json: Data) throws {
     self.init(try JSONSerialization.jsonObject(with: json, options: .fragmentsAllowed))
   }
@@ -50,7 +49,7 @@ indirect enum CBORTree: Equatable, CustomStringConvertible {
     }
   }
 
-  /// As the deterministic CBOR that an encoder would have made of it.
+  /// The deterministic CBOR that an encoder would make of it.
   var item: CBORItem {
     switch self {
     case .null: .null

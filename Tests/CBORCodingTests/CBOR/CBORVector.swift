@@ -4,7 +4,7 @@ import Testing
 struct CBORVector: CustomTestStringConvertible, Sendable {
   let hex: String
   let diagnostic: String
-  /// Whether it is the one form that deterministic encoding gives this value.
+  /// Whether this is the value's deterministic encoding.
   let isDeterministic: Bool
 
   init(_ hex: String, _ diagnostic: String, deterministic: Bool = true) {

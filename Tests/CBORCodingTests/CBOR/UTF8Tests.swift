@@ -3,9 +3,9 @@ import Testing
 
 @testable import CBORCoding
 
-/// What of a text string is UTF-8, beside the standard library's word on it.
+/// UTF-8 validation, compared with the standard library's.
 @Suite struct UTF8Tests {
-  /// Where the classes of bytes begin and end.
+  /// The bounds of the byte classes.
   static let edges: [UInt8] = [
     0, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF,
     0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Eight bytes are looked at together where they are ASCII: in front of a text, in it, and at its end.
+  /// Validation skips ASCII eight bytes at a time: before, within and at the end of a text.
   @Test(arguments: ["é", "€", "😀", "\u{FFFF}", "\u{10FFFF}"]) func whatIsNoASCIIAnywhere(_ scalar: String) {
     for before in 0...17 {
       for after in 0...17 {

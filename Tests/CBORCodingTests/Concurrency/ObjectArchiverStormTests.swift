@@ -4,9 +4,9 @@ import Testing
 
 @testable import CBORCoding
 
-/// Archivers of many threads share what is known about classes, and the memory they work in.
+/// Archivers on many threads share their class information and scratch memory.
 @Suite struct ObjectArchiverStormTests {
-  /// A class for each number that no other test has met.
+  /// A class for each number that no other test uses.
   private static func unmet(_ number: Int) -> NSObject {
     switch number % 4 {
     case 0: Namespace.Generic<UInt128>(number)

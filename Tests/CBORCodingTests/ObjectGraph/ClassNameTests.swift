@@ -13,12 +13,12 @@ private final class FilePrivate: NSObject, NSSecureCoding {
   init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
 }
 
-/// A class that is archived as its superclass.
+/// Archived as its superclass.
 private final class Stand_in: Box {
   override var classForCoder: AnyClass { Box.self }
 }
 
-/// An array of a class of one's own, which is archived as an array.
+/// A custom subclass of `NSArray`, archived as an array.
 private class FancyArray: NSArray {
   private var elements: [Any] = []
   required init(objects: UnsafePointer<AnyObject>?, count: Int) { super.init(objects: nil, count: 0) }
@@ -33,7 +33,7 @@ private class FancyArray: NSArray {
   override var classForCoder: AnyClass { NSArray.self }
 }
 
-/// An array that has the keys which Foundation uses.
+/// Uses the keys of Foundation's own arrays.
 final class NaiveArray: NSArray {
   required init(objects: UnsafePointer<AnyObject>?, count: Int) { super.init(objects: nil, count: 0) }
   required convenience init(arrayLiteral elements: Any...) { self.init(objects: nil, count: 0) }
@@ -42,9 +42,8 @@ final class NaiveArray: NSArray {
   override func encode(with coder: NSCoder) { coder.encode(1 as Int, forKey: "NS.objects") }
 }
 
-/// Names of classes in archives.
 @Suite struct ClassNameTests {
-  /// The runtime reads bytes below the space as offsets of what is in memory.
+  /// The runtime reads bytes below the space as offsets into memory.
   @Test func aNameMayBeAnything() throws {
     let coder = CBORKeyedArchiver(requiringSecureCoding: false)
     let decoder = try CBORKeyedUnarchiver(forReadingFrom: try archive(NSArray()))
@@ -128,7 +127,7 @@ final class NaiveArray: NSArray {
     #expect(CBORKeyedArchiver.className(for: Local.self) == "a local class")
     #expect(CBORKeyedUnarchiver.class(forClassName: "a local class") == Local.self)
     #expect(try roundTrip(Local()) is Local)
-    // The unarchiver's own goes first.
+    // The unarchiver's own mapping wins.
     let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: archive(Local()))
     unarchiver.requiresSecureCoding = false
     unarchiver.setClass(Box.self, forClassName: "a local class")
@@ -141,7 +140,6 @@ final class NaiveArray: NSArray {
     unarchiver.setClass(ForeignBox.self, forClassName: "15CBORCodingTests9NamespaceO6NestedC")
     unarchiver.requiresSecureCoding = false
     #expect((unarchiver.decodeObject(forKey: "root") as? ForeignBox)?.number == 5)
-    // The same archive without the name is read as ever.
     #expect(try unarchive(data) is Namespace.Nested)
   }
 
@@ -154,7 +152,7 @@ final class NaiveArray: NSArray {
     #expect(type(of: array[0]) == NSArray.self && array[0] as? NSArray == ["fancy", 2])
   }
 
-  /// Foundation reads such keys from its own unarchiver only; from others it ends the process.
+  /// Foundation reads such keys only from its own unarchiver; with any other it traps.
   @Test func keysOfFoundationsInASubclass() throws {
     #expect(message { _ = try archive(NaiveArray(objects: nil, count: 0)) }.contains("classForCoder"))
     let name = "CBORCodingTests.NaiveArray"

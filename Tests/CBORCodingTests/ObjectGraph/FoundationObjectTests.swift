@@ -4,14 +4,14 @@ import Testing
 
 @testable import CBORCoding
 
-/// Foundation's classes, and Swift's values that stand for them.
+/// Foundation's classes, and their Swift value types.
 @Suite struct FoundationObjectTests {
-  /// An object and how it is to come back.
+  /// An object and its expected result.
   struct Sample: Sendable, CustomTestStringConvertible {
     let testDescription: String
     nonisolated(unsafe) let object: Any
     let type: AnyClass
-    /// Whether Foundation's archiver on Linux can be compared with: it loses some things, and crashes on others.
+    /// False if Foundation's archiver on Linux loses the value or crashes.
     var isComparable = true
   }
 
@@ -46,7 +46,7 @@ import Testing
       sample(NSMutableArray(array: [1, 2])), sample(NSMutableSet(array: ["x", "y"])),
       sample(NSCountedSet(array: [1, 1, 1, 2])), sample(NSOrderedSet(array: [3, 1, 2])),
       sample(NSMutableOrderedSet(array: ["b", "a"])),
-      // Foundation's archiver gives these back immutable.
+      // Foundation's archiver returns these immutable.
       sample(NSMutableString(string: "mutable"), isComparable: false),
       sample(NSMutableData(data: Data([1, 2, 3])), isComparable: false),
       sample(NSMutableDictionary(dictionary: ["a": 1]), isComparable: false),
@@ -72,7 +72,7 @@ import Testing
       sample(NSURLQueryItem(name: "a", value: "b")), sample(NSURLQueryItem(name: "a", value: nil)),
       // Foundation's archiver loses the phonetic name.
       sample(personName, isComparable: false),
-      // Whose equality Foundation leaves to the instance.
+      // Foundation compares these by identity.
       sample(NSLocale(localeIdentifier: "de_DE")), sample(NSTimeZone(name: "Europe/Paris")!),
       sample(NSTimeZone(forSecondsFromGMT: 3600)),
       sample(NSCalendar(calendarIdentifier: .hebrew)!), sample(calendar), sample(dateComponents),
@@ -132,13 +132,12 @@ import Testing
     let back = try #require(try roundTrip(object) as? NSObject)
     #expect(ObjectIdentifier(back.classForCoder) == ObjectIdentifier(sample.type))
     #expect(back.isEqual(object) && object.isEqual(back))
-    // Within other objects, and with a list of classes.
+    // Nested, and with a list of classes.
     let data = try CBORKeyedArchiver.archivedData(withRootObject: NSArray(array: [object]), requiringSecureCoding: true)
     let all = try #require(
       try CBORKeyedUnarchiver.unarchivedObject(ofClasses: CBORKeyedUnarchiver.foundationClasses, from: data) as? NSArray
     )
     #expect((FoundationElements.elements(of: all).first as? NSObject)?.isEqual(object) == true)
-    // The same objects, the same bytes; nothing that differs from run to run.
     #expect(try archive(object) == archive(back))
   }
 
@@ -177,7 +176,7 @@ import Testing
     #expect((try roundTrip(NSDecimalNumber.notANumber) as? NSDecimalNumber)?.decimalValue.isNaN == true)
   }
 
-  /// Also those whose mantissa cannot give its zeros to the exponent.
+  /// Including a mantissa that cannot move its zeros to the exponent.
   @Test(arguments: [
     "50e127", "-50e127", "1000e127", "100000000000000000000e127", "340282366920938463463374607431768211450e127",
     "18446744073709551616e101", "-18446744073709551615e-101", "1e-100", "10e-128", "5e-128", "-70e100", "0",
@@ -188,7 +187,7 @@ import Testing
     #expect(back.decimalValue == decimal && !back.decimalValue.isNaN)
   }
 
-  /// To compare such sets and dictionaries ends the process, on Linux.
+  /// On Linux, comparing such sets and dictionaries traps.
   @Test func collectionsAsKeysAndElements() throws {
     let set = try #require(try roundTrip(NSSet(array: [["a"], ["b", "c"]])) as? NSSet)
     #expect(set.count == 2 && set.contains(["a"]) && set.contains(["b", "c"]))
@@ -205,7 +204,7 @@ import Testing
     #expect(try type(NSNumber(value: Float(1))) == "f")
     #expect(try type(NSNumber(value: Double(1))) == "d")
     #expect(try type(NSNumber(value: UInt64.max)) == "Q")
-    // Foundation's archiver writes equal objects once, so that the 1 comes back as true.
+    // Foundation's archiver merges equal objects, so that 1 would return as true.
     let array = try #require(try roundTrip([true, 1, 1.0] as [Any]) as? NSArray)
     #expect(array.map { "\(Swift.type(of: $0))" } == NSArray(array: [true, 1, 1.0]).map { "\(Swift.type(of: $0))" })
   }
@@ -248,7 +247,7 @@ import Testing
     }
   }
 
-  /// The forms that other programs read; a change of one is a change of the format.
+  /// The stable forms that other programs read: changing one changes the format.
   @Test func theBytes() throws {
     let forms: [(Any, String)] = [
       ("text", "a164726f6f746474657874"), (true, "a164726f6f74f5"), (-3, "a164726f6f7422"),

@@ -3,7 +3,6 @@ import Testing
 
 @testable import CBORCoding
 
-/// What `NSCoder` encodes and decodes.
 @Suite struct KeyedCodingTests {
   @Test func numbersComeBackUnderTheirKeys() throws {
     try scripted { coder in
@@ -35,7 +34,7 @@ import Testing
     }
   }
 
-  /// Integers that are no floating-point number, and those beside them: rounded once, to the nearest.
+  /// Integers without an exact floating-point value, and their neighbors: rounded once, to the nearest.
   @Test(
     arguments: [
       9_007_199_254_740_991, 9_007_199_254_740_992, 9_007_199_254_740_993, 9_007_199_254_740_994, 9_007_199_254_740_995,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CBORCoding
 
-/// An object that notes that its `init(coder:)` ran.
+/// Records that its `init(coder:)` ran.
 final class Tripwire: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   static let runs = Guarded(0)
@@ -14,7 +14,6 @@ final class Tripwire: NSObject, NSSecureCoding {
   init?(coder: NSCoder) { Self.runs { $0 += 1 } }
 }
 
-/// Which classes are decoded.
 @Suite(.serialized) struct SecureCodingTests {
   private func root(_ object: Any, of classes: [AnyClass]) throws -> Any? {
     let data = try CBORKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
@@ -67,7 +66,7 @@ final class Tripwire: NSObject, NSSecureCoding {
     #expect(message { _ = try root([[1]], of: [NSSet.self]) }.contains("NSArray is not allowed"))
     #expect(message { _ = try root(["a": ["b": 1]], of: [NSArray.self]) }.contains("NSDictionary is not allowed"))
     #expect(try root([["b": 1]], of: [NSArray.self, NSDictionary.self]) is NSArray)
-    // At the place itself they are as any other class.
+    // Directly, they are checked like any other class.
     #expect(message { _ = try root("text", of: [NSNumber.self]) }.contains("NSString is not allowed"))
   }
 
@@ -90,13 +89,13 @@ final class Tripwire: NSObject, NSSecureCoding {
     }
     #expect(try root(Scripted(), of: [Scripted.self]) is Scripted)
     #expect(notes?.count == 1 && allowed?.count == 1 && allowed?.first == Scripted.self)
-    // Without classes of its own it is given what is allowed around it.
+    // Without its own list it inherits the enclosing one.
     Scripted.decode = { $0.decodeObject(forKey: "uuid") != nil }
     #expect(message { _ = try root(Scripted(), of: [Scripted.self]) }.contains("NSUUID is not allowed"))
     #expect(try root(Scripted(), of: [Scripted.self, NSUUID.self]) is Scripted)
   }
 
-  /// An object that was decoded where its class is allowed, and is referred to where it is not.
+  /// An object decoded where its class is allowed, then referred to where it is not.
   @Test func sharedObjectsAreCheckedWhereTheyAreReferredTo() throws {
     let notes = NSArray(array: [Note(title: "t", count: 1)])
     let nested = NSArray(array: [notes])
@@ -137,7 +136,7 @@ final class Tripwire: NSObject, NSSecureCoding {
     }
   }
 
-  /// To look up a generic class by a name makes it: only those that are asked for are.
+  /// Looking up a generic class by name instantiates it, so only requested classes are looked up.
   @Test func genericClassesAreFoundIfTheyAreAllowed() throws {
     let object = Namespace.Generic<Int16>(5)
     #expect((try root(object, of: [Namespace.Generic<Int16>.self]) as? Namespace.Generic<Int16>)?.number == 5)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CBORCoding
 
-/// An object with the one before it.
+/// A linked list's node.
 final class Link: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   var previous: Link?
@@ -37,7 +37,7 @@ final class Link: NSObject, NSSecureCoding {
     #expect(sharedMarks(in: data) == 1)
   }
 
-  /// How often the tag of a value that is referred to occurs: the bytes D8 1C, which no value here contains.
+  /// The number of shared-value tags: the bytes D8 1C, which no value here contains.
   func sharedMarks(in data: Data) -> Int {
     data.indices.dropLast().count { data[$0] == 0xD8 && data[$0 + 1] == 28 }
   }
@@ -57,7 +57,7 @@ final class Link: NSObject, NSSecureCoding {
 
   @Test func objectsThatGoAwayAreNotMixedUp() throws {
     try scripted { coder in
-      // Each is released before the next one is made, which mostly is at the same address.
+      // Each is released before the next one is made, usually at the same address.
       for index in 0..<100 { coder.encode(Box(index), forKey: "\(index)") }
     } _: { coder in
       for index in 0..<100 {
@@ -83,7 +83,7 @@ final class Link: NSObject, NSSecureCoding {
       coder.encode(box, forKey: "second")
       coder.encode(box, forKey: "third")
     } _: { coder in
-      // The field with the object itself is asked for last.
+      // The field with the object itself is decoded last.
       let third = coder.decodeObject(forKey: "third") as? Box
       let second = coder.decodeObject(forKey: "second") as? Box
       let first = (coder.decodeObject(forKey: "first") as? NSArray).map { FoundationElements.elements(of: $0) }
@@ -94,7 +94,7 @@ final class Link: NSObject, NSSecureCoding {
       coder.encode(box, forKey: "second")
     } _: { coder in
       #expect((coder.decodeObject(forKey: "second") as? Box)?.value as? NSString == "shared")
-      // The first is never asked for.
+      // The first is never decoded.
     }
   }
 
@@ -125,7 +125,7 @@ final class Link: NSObject, NSSecureCoding {
     }
   }
 
-  /// Objects with enough fields for a longer head, which moves what was written.
+  /// Objects with enough fields to need a longer head, which moves the bytes written before.
   @Test func conditionalObjectsWithinWideObjects() throws {
     final class Wide {}
     let boxes = (0..<30).map { Box($0) }
@@ -238,7 +238,7 @@ final class Link: NSObject, NSSecureCoding {
     let elements = FoundationElements.elements(of: back)
     #expect((elements[0] as? NSMutableDictionary)?.allValues.first as? NSMutableArray === back)
     #expect(elements[1] as? NSString == "last")
-    // Whoever does not trust the bytes is never given an object that cannot be compared or printed.
+    // Secure decoding must not return an object that cannot be compared or printed.
     let error = message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClass: NSArray.self, from: data) }
     #expect(error.contains("contains itself") || error.contains("not allowed"))
     let error2 = message {
@@ -250,7 +250,7 @@ final class Link: NSObject, NSSecureCoding {
   }
 
   @Test func otherCyclesAreErrors() throws {
-    // An immutable array is there when its elements are.
+    // An immutable array exists only after its elements.
     let inner = NSMutableArray()
     let outer = NSArray(array: [inner])
     inner.add(outer)
@@ -283,7 +283,7 @@ final class Link: NSObject, NSSecureCoding {
     for error in deeper { #expect(error.contains("nest deeper than \(depth)")) }
   }
 
-  /// The stack of a secondary thread is a sixteenth of the main thread's.
+  /// A secondary thread has a sixteenth of the main thread's stack.
   @Test func theDeepestNestingOnASmallStack() throws {
     let depth = ObjectGraph.maximumDepth
     let archives = onThread(stack: 32 << 20) {
@@ -300,7 +300,7 @@ final class Link: NSObject, NSSecureCoding {
     }
   }
 
-  /// Each part of the chain is an array of many levels, and ends with a reference to the part before it.
+  /// Each part of the chain is a deep array that ends with a reference to the previous part.
   @Test(arguments: [true, false]) func referencesDoNotLeadToAnyDepth(_ isSecure: Bool) throws {
     func chain(_ parts: Int) throws -> Data {
       let empty = [UInt8](try archive(NSArray()))
@@ -328,12 +328,11 @@ final class Link: NSObject, NSSecureCoding {
     #expect(error?.code == .tooDeep)
   }
 
-  /// What is written can be read.
   @Test func referencesAreNotWrittenToAnyDepth() throws {
     func archived(_ length: Int) throws -> Data {
       var links: [Link] = []
       for _ in 0..<length { links.append(Link(links.last)) }
-      // Letting go of it from its end takes stack.
+      // Releasing it from the end avoids deep recursion.
       defer { for link in links { link.previous = nil } }
       return try archive(NSArray(array: links))
     }
@@ -346,7 +345,7 @@ final class Link: NSObject, NSSecureCoding {
     #expect(error?.code == .tooDeep || error?.message.contains("20000") == true)
   }
 
-  /// The layouts of types that an archive names.
+  /// The type layouts that an archive names.
   @Test func sizesBeyondMemoryAreNone() {
     #expect(ObjCType("[4{=dc}]")?.size == 64)
     for text in [

@@ -2,11 +2,11 @@ import Foundation
 
 @testable import CBORCoding
 
-/// An object that is encoded and decoded by closures of the test's.
+/// Encoded and decoded by closures.
 final class Scripted: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
 
-  /// What the next objects do. Per thread: tests run side by side.
+  /// The closures of the next objects, per thread since tests run in parallel.
   static var encode: (NSCoder) -> Void {
     get { Thread.current.threadDictionary["Scripted.encode"] as? (NSCoder) -> Void ?? { _ in } }
     set { Thread.current.threadDictionary["Scripted.encode"] = newValue }
@@ -24,7 +24,6 @@ final class Scripted: NSObject, NSSecureCoding {
   }
 }
 
-/// An object that holds another one.
 class Box: NSObject, NSSecureCoding {
   class var supportsSecureCoding: Bool { true }
   let value: Any?
@@ -37,7 +36,7 @@ class Box: NSObject, NSSecureCoding {
 
 final class SpecialBox: Box {}
 
-/// Like ``Box``, and without secure coding.
+/// A ``Box`` without secure coding.
 final class InsecureBox: NSObject, NSCoding {
   let value: Any?
 
@@ -46,7 +45,7 @@ final class InsecureBox: NSObject, NSCoding {
   init?(coder: NSCoder) { value = coder.decodeObject(forKey: "value") }
 }
 
-/// No `NSObject`.
+/// Not an `NSObject`.
 final class ForeignBox: NSCoding {
   let number: Int
 
@@ -73,7 +72,7 @@ enum Namespace {
   }
 }
 
-/// A node of a tree that knows its parent, in three ways of reading it.
+/// A tree node with a reference to its parent, decoded in three ways.
 final class TreeNode: NSObject, NSSecureCoding {
   enum Reading: Sendable { case never, directly, whenDecoded }
 
@@ -118,7 +117,6 @@ final class TreeNode: NSObject, NSSecureCoding {
   }
 }
 
-/// Archives and unarchives without secure coding.
 func roundTrip(_ object: Any?) throws -> Any? {
   try unarchive(archive(object))
 }
@@ -139,7 +137,7 @@ func unarchive(_ data: Data) throws -> Any? {
   return object
 }
 
-/// Archives what `encode` encodes in an object, and decodes it with `decode` in another one; the unarchiver's error.
+/// Encodes an object with `encode` and decodes it with `decode`. Throws the unarchiver's error.
 func scripted(_ encode: @escaping (NSCoder) -> Void, _ decode: @escaping (NSCoder) -> Void) throws {
   Scripted.encode = encode
   Scripted.decode = { coder in
@@ -153,7 +151,7 @@ func scripted(_ encode: @escaping (NSCoder) -> Void, _ decode: @escaping (NSCode
   _ = try roundTrip(Scripted())
 }
 
-/// The message of the error that `body` throws, with what is beneath it; empty: none.
+/// The message of the error that `body` throws, with its underlying one; empty if none.
 func message(_ body: () throws -> Void) -> String {
   do {
     try body()

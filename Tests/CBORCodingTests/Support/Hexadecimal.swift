@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 extension [UInt8] {
-  /// The bytes of digits in lower case.
+  /// Parses lowercase digits.
   init(hex: String) {
     let digits = Array(hex.utf8)
     func digit(_ place: Int) -> UInt8 {
@@ -18,7 +18,7 @@ extension [UInt8] {
 }
 
 extension Data {
-  /// The bytes of digits in either case, whatever stands between them.
+  /// Parses digits in either case and ignores everything else.
   init(hex: String) {
     self.init([UInt8](hex: hex.lowercased().filter { $0.isHexDigit }))
   }

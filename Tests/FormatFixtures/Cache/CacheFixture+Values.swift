@@ -2,12 +2,11 @@ import Foundation
 import LMDBCaching
 
 extension CacheFixture {
-  /// All that has to be found.
   package static let values = committed + waiting
 
   static let committed = all(in: "committed") + [FixtureValue("", "of the empty key")]
 
-  /// What a process that was killed has left in its journal.
+  /// Left by a killed process in its journal.
   package static let waiting = all(in: "waiting") + [FixtureValue("early:overwritten", "new")]
 
   private static func all(in place: String) -> [FixtureValue] {
@@ -53,7 +52,7 @@ extension CacheFixture {
     ]
   }
 
-  /// Values that are in the value log, and keys that are at and over what LMDB takes.
+  /// Values in the value log, and keys at and beyond LMDB's limit.
   private static func long(_ place: String) -> [FixtureValue] {
     let data = Data((0..<5_000).map { (number: Int) -> UInt8 in UInt8(truncatingIfNeeded: number &* 31) })
     let head = "\(place):key:"
@@ -79,7 +78,6 @@ extension CacheFixture {
     ]
   }
 
-  /// What operations leave.
   private static func results(_ place: String) -> [FixtureValue] {
     let (first, second) = ("\(place):first of a batch", "\(place):second of a batch")
     let (touched, sliding, counter) = ("\(place):touched", "\(place):sliding", "\(place):counter")
@@ -120,11 +118,10 @@ extension CacheFixture {
 
   // MARK: Loads
 
-  /// Seconds for which what is loaded serves, and then is kept. Half of the first time it is loaded anew.
+  /// In seconds: how long loaded values are fresh, and then kept. At half the first time they are reloaded.
   package static let lifetime = 100 * 86_400
   package static let keptFor = 10 * 86_400
 
-  /// Keys of values that were loaded.
   package static let loadedKeys = places.map { "\($0):loaded" }
 
   private static func loads(_ place: String) -> [FixtureValue] {

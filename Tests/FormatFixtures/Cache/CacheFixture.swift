@@ -3,20 +3,19 @@ package import LMDBCaching
 
 import Logging
 
-/// A cache with something of everything, in the files as a killed process leaves them: half of it is committed, and the
-/// other half waits in the journal.
+/// A cache with entries of every kind, as a killed process leaves it: half committed, half in the journal.
 ///
-/// Releases have written it: what is expected of their files is not changed any more.
+/// Releases have written it, so its expectations never change.
 package enum CacheFixture {
   /// When everything is written.
   package static let date = Date(timeIntervalSince1970: 1_795_500_000)
   /// In 2100.
   package static let farDate = Date(timeIntervalSince1970: 4_102_444_800)
 
-  /// Where values are, by the beginnings of their keys.
+  /// Key prefixes of committed and of journaled entries.
   package static let places = ["committed", "waiting"]
 
-  /// An hour after that.
+  /// An hour after ``date``.
   package static func laterClock() -> ManualClock {
     let clock = ManualClock(date: date)
     clock.advance(by: .seconds(3_600))
@@ -27,18 +26,16 @@ package enum CacheFixture {
     var configuration = CacheConfiguration()
     configuration.clock = .manual(ManualClock(date: date))
     configuration.disk.mapSize = 1 << 30
-    // Nothing is committed before it is asked for.
+    // Commit only on request.
     configuration.disk.groupCommitInterval = .seconds(86_400)
-    // The archive is to be small.
+    // Keep the archive small.
     configuration.disk.journalSize = 1 << 18
     configuration.disk.valueSegmentSize = 1 << 20
     configuration.logger = Logger(label: "fixture", factory: { _ in SwiftLogNoOpLogHandler() })
     return configuration
   }
 
-  /// Writes it into an empty directory.
-  ///
-  /// - Returns: The cache, which is open. The process has to be killed before it closes it.
+  /// Writes it into an empty directory and returns the open cache. The process must be killed before it closes it.
   package static func write(to directory: URL) throws -> LMDBCache {
     let cache = try LMDBCache(directory: directory, configuration: configuration())
     for value in committed { try value.write(cache) }
@@ -60,7 +57,6 @@ package enum CacheFixture {
     "early:overwritten", "early:removed", "early:folder:1", "early:folder:2", earlyTaggedKey,
   ]
 
-  /// Keys that have no value.
   package static let goneKeys: [String] = {
     var keys = Array(earlyKeys.dropFirst())
     for place in places {
@@ -71,7 +67,7 @@ package enum CacheFixture {
     return keys
   }()
 
-  /// Keys that are known to have no value, until 100 days after ``date``.
+  /// Keys cached as absent, until 100 days after ``date``.
   package static let absentKeys = places.map { "\($0):absent" }
 
   private static func writeWhatGoes(_ place: String, in cache: LMDBCache) throws {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// An object of a class of one's own. The names of the class and of its module are in the archives: they stay.
+/// A custom class. Archives name it and its module, so neither may be renamed.
 // Sendable: immutable.
 package final class FixtureObject: NSObject, NSSecureCoding, @unchecked Sendable {
   package static let supportsSecureCoding = true

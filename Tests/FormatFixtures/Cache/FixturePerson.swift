@@ -16,7 +16,7 @@ struct FixturePerson: Codable, Equatable, Sendable {
   var identifier: UUID
   var addresses: [Address]
   var marks: [String: Int]
-  /// One that is there, and one that is not.
+  /// One of these is present, the other is not.
   var nickname: String?
   var title: String?
 

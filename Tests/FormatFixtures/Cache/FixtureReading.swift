@@ -1,11 +1,11 @@
 import Foundation
 package import LMDBCaching
 
-/// What a value is read from: a cache that is open, or a look at one that is not.
+/// Reads values from an open cache, or inspects a closed one.
 package protocol FixtureReading {
   func fixtureValue<V: Codable & Sendable>(_ type: V.Type, forKey key: String) throws -> V?
 
-  /// Whether the object is under the key, as far as it can be told.
+  /// Whether the object is under the key, as far as the reader can tell.
   func holdsFixtureObject(_ object: FixtureObject, forKey key: String) throws -> Bool
 }
 
@@ -25,7 +25,7 @@ extension CacheReader: FixtureReading {
     try value(type, forKey: key)
   }
 
-  /// It makes no objects: their text has to be in the archive.
+  /// Does not decode objects: their text must be in the archive.
   package func holdsFixtureObject(_ object: FixtureObject, forKey key: String) throws -> Bool {
     guard let record = try self.record(forKey: key) else { return false }
     return try archive(of: record).range(of: Data(object.title.utf8)) != nil

@@ -1,18 +1,18 @@
 package import Foundation
 import LMDBCaching
 
-/// A value of a fixture: how it is written, and what has to be found.
+/// A fixture's value: how it is written, and how it is checked.
 package struct FixtureValue: Sendable {
   package let key: String
-  /// When it expires; `nil`: never.
+  /// `nil` means never.
   package let expiration: Date?
-  /// What it is given; `nil`: its size.
+  /// `nil` means its size.
   package let cost: Int?
   package let tags: [String]
   let write: @Sendable (LMDBCache) throws -> Void
   private let look: @Sendable (any FixtureReading) throws -> Bool
 
-  /// - Parameter write: `nil`: it is set.
+  /// - Parameter write: `nil` for a plain set.
   init<V: Codable & Equatable & Sendable>(
     _ key: String, _ value: V, expiration: Date? = nil, cost: Int? = nil, tags: [String] = [],
     write: (@Sendable (LMDBCache) throws -> Void)? = nil
@@ -35,7 +35,6 @@ package struct FixtureValue: Sendable {
     }
   }
 
-  /// An object that conforms to `NSCoding`.
   init(_ key: String, _ object: FixtureObject, _ archiving: ObjectCoding.Archiving) {
     self.key = key
     expiration = nil
@@ -48,6 +47,5 @@ package struct FixtureValue: Sendable {
     look = { reading in try reading.holdsFixtureObject(object, forKey: key) }
   }
 
-  /// Whether it is there, with what was written.
   package func isFound(in reading: any FixtureReading) throws -> Bool { try look(reading) }
 }

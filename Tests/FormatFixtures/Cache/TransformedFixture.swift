@@ -2,13 +2,13 @@
   package import Foundation
   package import LMDBCaching
 
-  /// A cache whose values are compressed, then encrypted, and that was closed.
+  /// A closed cache whose values are compressed, then encrypted.
   package enum TransformedFixture {
     package static var transforms: [any ValueTransform] {
       [ZstandardCompression(), AuthenticatedEncryption { Data((0..<32).map { UInt8($0) }) }]
     }
 
-    /// What cannot be compressed.
+    /// Incompressible data.
     private static let noise: Data = {
       var state: UInt32 = 1
       let bytes = (0..<9_000).map { (_: Int) -> UInt8 in
@@ -25,7 +25,6 @@
       FixtureValue("person", FixturePerson.ann, expiration: CacheFixture.farDate, cost: 7, tags: ["people"]),
     ]
 
-    /// Writes it into an empty directory.
     package static func write(to directory: URL) throws {
       var configuration = CacheFixture.configuration()
       configuration.valueTransforms = transforms

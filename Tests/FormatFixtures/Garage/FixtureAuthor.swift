@@ -1,9 +1,8 @@
 package import Foundation
 package import GarageStorage
 
-/// An object with a status, and others nested in it that are parked on their own.
-///
-/// The names of types and of their module are in the files: they stay.
+/// An object with a status, and nested objects that are parked on their own. The files name the type and its module, so
+/// neither may be renamed.
 package final class FixtureAuthor: Mappable, Syncable {
   package var id: String { name }
   package var name = ""

@@ -1,6 +1,5 @@
 package import GarageStorage
 
-/// An object that refers to another one.
 package final class FixtureBook: Mappable {
   package var id: Int { number }
   package var number = 0

@@ -1,7 +1,7 @@
 package import Foundation
 import GarageStorage
 
-/// No encryption, but one that shows whether it was asked.
+/// Not an encryption, but shows whether it was called.
 package final class FixtureCipher: DataEncryptionDelegate {
   package init() {}
 

@@ -1,21 +1,17 @@
 package import Foundation
 package import GarageStorage
 
-/// A garage with something of everything.
-///
-/// Releases have written it: what is expected of their files is not changed any more.
+/// A garage with objects of every kind. Releases have written it, so its expectations never change.
 package enum GarageFixture {
   package static let born = Date(timeIntervalSince1970: 100.25)
-  /// Longer than what is a key as it is.
+  /// Too long to be a key itself.
   package static let longName = String(repeating: "Ångström ", count: 60)
   package static let ticket = FixtureTicket(
     id: UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)), title: "one way", price: 12.5)
   package static let shelf = FixtureShelf(words: ["a", "", "短い"], width: nil)
   package static let secret = FixtureSecret(id: "safe", text: "1234")
 
-  /// Writes it into an empty directory.
-  ///
-  /// - Returns: The garage, which is open.
+  /// Writes it into an empty directory and returns the open garage.
   package static func write(to directory: URL) throws -> Garage {
     let description = PersistentStoreDescription(url: directory)
     description.mapSize = 1 << 26
@@ -24,7 +20,7 @@ package enum GarageFixture {
     let bob = FixtureAuthor("Bob", born: Date(timeIntervalSince1970: -1_000_000_000), .notSynced)
     let books = [FixtureBook(1, "First"), FixtureBook(2, "Second"), FixtureBook(3, "Third")]
     ann.books = Array(books.prefix(2))
-    // Around a cycle, and to another one.
+    // A cycle, and a reference out of it.
     books[0].author = ann
     books[1].author = bob
     try garage.parkAll([ann, bob, FixtureAuthor(longName, born: born)])
@@ -33,7 +29,7 @@ package enum GarageFixture {
     try garage.delete(books[2])
     try garage.park(ticket)
     try garage.park(shelf)
-    // What is parked from now on.
+    // Everything parked from now on is encrypted.
     garage.dataEncryptionDelegate = FixtureCipher()
     try garage.park(secret)
     return garage

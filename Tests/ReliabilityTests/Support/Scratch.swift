@@ -1,11 +1,11 @@
 import Foundation
 
-/// A directory for a trial, which goes away with the object.
+/// A temporary directory, removed with the object.
 final class Scratch: Sendable {
   let path: String
 
   init() throws {
-    // Without symbolic links: the trials compare paths.
+    // Without symbolic links, since the trials compare paths.
     path = URL(fileURLWithPath: NSTemporaryDirectory()).resolvingSymlinksInPath().path + "/trial-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
