@@ -17,13 +17,13 @@ import Testing
     try garage.delete(Pet(2))
     try garage.setSyncStatus(.synced, for: Pet(5))
 
-    // Seen by the garage itself, in every way of asking.
+    // The garage itself sees unsaved changes, by every kind of lookup.
     #expect(try garage.retrieveAll(Pet.self).map(\.name) == ["new", "new", "old"])
     #expect(try garage.retrieve(Pet.self, identifier: 2) == nil)
     #expect(try garage.retrieveAll(Pet.self, withStatus: .notSynced).map(\.number) == [1, 3])
     #expect(try garage.retrieveAll(Pet.self, withStatus: .synced).map(\.number) == [5])
     #expect(throws: GarageError.self) { try garage.delete(Pet(2)) }
-    // By nobody else.
+    // Other garages do not.
     #expect(try other.retrieveAll(Pet.self).map(\.name) == ["old", "old", "old"])
 
     try garage.save()
@@ -80,7 +80,7 @@ import Testing
       try garage.park(Pet(2))
       #expect(try garage.retrieveAll(Pet.self).count == 2)
       #expect(try other.retrieveAll(Pet.self).isEmpty)
-      // Other threads see it when it is saved.
+      // Other threads see changes only once they are saved.
       let seen = Guarded(-1)
       concurrently(1) { _ in
         seen { $0 = (try? garage.retrieveAll(Pet.self).count) ?? -1 }
@@ -135,7 +135,7 @@ import Testing
     #expect(try garage.retrieveAll(Pet.self).map(\.number) == [1])
   }
 
-  /// Random operations on a garage in several modes, against a dictionary.
+  /// Compares random operations in several modes with a dictionary.
   @Test(arguments: 0..<8)
   func aModelAgrees(seed: Int) throws {
     struct Stop: Error {}
@@ -188,7 +188,7 @@ import Testing
           }
           model = copy
         } catch is Stop {
-          // A save inside the batch counts; this model has none then.
+          // A save inside the batch counts; this model makes none then.
           if try Set(garage.retrieveAll(Pet.self).map(\.number)) != Set(model.keys) { return }
         }
         garage.isAutosaveEnabled = autosaves

@@ -4,13 +4,13 @@ import Testing
 
 @testable import GarageStorage
 
-/// Objects that lead to each other in long chains, through plain properties.
+/// Objects that form long chains through plain properties.
 @Suite struct ChainTests {
   final class Car: Mappable {
     var id: Int { number }
     var number = 0
     var next: Car?
-    /// An object without an identifier in between, and a list.
+    /// Links through a list of objects without identifiers.
     var couplings: [Coupling] = []
   }
 
@@ -48,7 +48,7 @@ import Testing
     return cars
   }
 
-  /// Takes a chain apart from its first one, so that it is not released in one go. Returns its length.
+  /// Takes a chain apart, so that its release does not recurse. Returns its length.
   func takeApart(_ first: Car?) -> Int {
     var car = first
     var length = 0
@@ -112,7 +112,7 @@ import Testing
     #expect(error?.code == .cycle)
     #expect(error?.message.contains(#"Car "500".next → Car "501""#) == true)
     #expect(error?.message.contains(#"Car "999".next → Car "500""#) == true)
-    // It names the way, and not every step of a long one.
+    // The message abbreviates a long path.
     #expect((error?.message.utf8.count ?? 0) < 2_000)
   }
 

@@ -3,7 +3,6 @@ import Testing
 
 @testable import GarageStorage
 
-/// What types may do with the containers of an encoder, and what they may not.
 @Suite struct ContainerTests {
   /// Encodes itself by a closure, and keeps the decoder's JSON.
   struct Written: Codable, Identifiable {
@@ -20,7 +19,7 @@ import Testing
   func json(_ write: @escaping (any Encoder) throws -> Void) throws -> String? {
     let garage = Garage(with: [.inMemory])
     try garage.park(Written(write))
-    // What was accepted can be read.
+    // Accepted content must be readable.
     #expect(try garage.retrieve(Written.self, identifier: "a") != nil)
     return try garage.content(Written.self, "a")
   }
@@ -133,7 +132,6 @@ import Testing
     #expect(try garage.content(Written.self, "a") == nil)
   }
 
-  /// So many containers in one another.
   static func nest(_ depth: Int, in encoder: any Encoder) throws {
     var container = encoder.unkeyedContainer()
     var inner: [any UnkeyedEncodingContainer] = []
@@ -200,7 +198,7 @@ import Testing
       try garage.park(Box(value: Migratable(wrappedValue: Pet(1))))
       try garage.delete(Pet(1))
       #expect(try garage.retrieve(Box<Migratable<Pet>>.self, identifier: "box")?.value.wrappedValue == nil)
-      // What has to have a value is an error still.
+      // A missing required value is still an error.
       try garage.park(Box(value: [Pet(1)]))
       try garage.delete(Pet(1))
       let error = failure { try garage.retrieve(Box<[Pet]>.self, identifier: "box") }

@@ -55,7 +55,7 @@ import Testing
     let identifier = try garage.identifier(for: first)
     for _ in 0..<20 {
       var other = bag(&random)
-      // Another capacity is another order.
+      // Another capacity changes the iteration order.
       other.names.reserveCapacity(.random(in: 64...4_096, using: &random))
       #expect(try garage.identifier(for: other) == identifier)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GarageStorage
 
-/// Files that were damaged, and the mark that says which are sound.
+/// Damaged files, and the mark of sound ones.
 @Suite struct DamageTests {
   let directory = GarageDirectory()
 
@@ -19,7 +19,6 @@ import Testing
     try file.truncate(atOffset: UInt64(Double(whole.count) * part))
     try file.close()
     try directory.expectRefusal(.damagedStore, saying: "backup")
-    // The remedy.
     try whole.write(to: directory.data)
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
   }
@@ -35,7 +34,7 @@ import Testing
       switch random.below(4) {
       case 0: bytes.replaceSubrange(start..<start + page, with: [UInt8](repeating: 0, count: page))
       case 1: bytes.replaceSubrange(start..<start + page, with: random.bytes(page))
-      // The page's header and the places of its entries.
+      // The page's header and its entry offsets.
       case 2: bytes[start + random.below(64)] ^= 1 << random.below(8)
       default:
         let other = random.below(bytes.count / page) * page
@@ -51,7 +50,7 @@ import Testing
       try garage.park(Pet(1_000))
     } catch {
       let error = try #require(GarageError(error))
-      // Bytes of a value can be changed without damage to the database.
+      // A change within a value does not damage the database.
       #expect([.damagedStore, .damaged, .undecodable, .notAGarage, .storageDataIsNil].contains(error.code))
       if error.code == .damagedStore { #expect(try Data(contentsOf: directory.data) == Data(bytes)) }
     }
@@ -91,7 +90,7 @@ import Testing
 
   @Test func aMarkedFileIsNotRead() throws {
     try directory.fill()
-    // The last page is cut off, of a file that this test does not map.
+    // Truncates the last page of a file that this process does not map.
     let environment = try Environment.open(directory: directory.url.path)
     let last = try environment.info().lastPageNumber
     environment.close()
@@ -100,7 +99,6 @@ import Testing
     try file.close()
     try directory.trustFile()
     #expect(throws: Never.self) { _ = try GarageOpening(directory.url.path).finish() }
-    // Another state is not the marked one.
     try file.reopenAndAppend(directory.data)
     #expect(throws: GarageError.self) { _ = try GarageOpening(directory.url.path).finish() }
   }
@@ -110,7 +108,7 @@ import Testing
     try directory.fill()
     if let size {
       try Data(count: size).write(to: directory.mark)
-      // Longer or shorter than a mark, it is none of ours.
+      // With another size it is not a mark.
       if size != 0 && size != 72 { return try directory.expectRefusal(.notAGarage, saying: "garage-state") }
     } else {
       try FileManager.default.removeItem(at: directory.mark)
@@ -125,7 +123,6 @@ import Testing
     bytes[20] ^= 1
     try bytes.write(to: directory.mark)
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
-    // Of a newer version.
     try directory.fill()
     bytes = try Data(contentsOf: directory.mark)
     bytes[8] = 2
@@ -143,7 +140,6 @@ import Testing
 }
 
 extension FileHandle {
-  /// Adds a byte to a file, after this handle was closed.
   fileprivate func reopenAndAppend(_ url: URL) throws {
     let file = try FileHandle(forWritingTo: url)
     try file.seekToEnd()

@@ -96,7 +96,6 @@ import Testing
     let garage = Garage(with: [.inMemory])
     let event = Event(date: Date(timeIntervalSinceReferenceDate: 0))
     garage.withDateEncodingStrategy(.secondsSince1970) {
-      // Another thread.
       concurrently(1) { _ in try? garage.park(event) }
     }
     #expect(try garage.content(Event.self, "a") == #"{"date":"2001-01-01T00:00:00Z","id":"a"}"#)

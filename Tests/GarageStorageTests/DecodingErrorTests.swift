@@ -3,7 +3,7 @@ import Testing
 
 @testable import GarageStorage
 
-/// What cannot be decoded is a `DecodingError`, and says what the garage knows.
+/// Undecodable content throws a `DecodingError` that includes the garage's details.
 @Suite struct DecodingErrorTests {
   struct Owner: Codable, Identifiable {
     var id: String
@@ -51,7 +51,7 @@ import Testing
         _ = try garage.retrieveAll(Owner.self)
         Issue.record("nothing was thrown")
       } catch GarageError.Code.missingReference {
-        // By its code, whatever its type.
+        // Matches by its code, whatever its type.
       }
     }
   }
@@ -92,7 +92,6 @@ import Testing
     }
   }
 
-  /// The object that cannot be read is named, and not one that leads to it.
   @Test func theInnermostObjectIsNamed() throws {
     let garage = Garage(with: [.inMemory])
     try garage.park(Owner(id: "Sam", pet: Pet(7)))

@@ -22,7 +22,7 @@ import Testing
   @Test(arguments: Kind.allCases)
   func whatIsParkedIsEncrypted(kind: Kind) throws {
     try kind.with { garage in
-      // Held by the garage.
+      // The garage retains its delegate.
       garage.dataEncryptionDelegate = Reversing()
       try garage.park(makeSam())
       for name in ["Sam", "Nick", "Emily"] {
@@ -46,7 +46,7 @@ import Testing
       #expect(throws: GarageError.missingEncryptionDelegate("The garage")) {
         try garage.parkAll([Person("Sam")])
       }
-      // What does not touch content needs none.
+      // Operations that leave the content alone need no delegate.
       try garage.setSyncStatus(.synced, for: Pet(1))
       #expect(try garage.syncStatus(for: Pet(1)) == .synced)
       try garage.deleteAllObjects()
@@ -66,7 +66,7 @@ import Testing
     let other = directory.garage()
     other.isAutosaveEnabled = false
     #expect(throws: GarageError.missingEncryptionDelegate("The garage")) { try other.park(Pet(2)) }
-    // Two garages of one store: what waits in plain text is refused when it is to be saved.
+    // With two garages on one store, a pending plain-text object is refused when it is saved.
     try other.deleteAllObjects()
     try other.park(Pet(2))
     let third = directory.garage()

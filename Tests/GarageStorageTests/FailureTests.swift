@@ -15,7 +15,7 @@ import Testing
 @Suite struct FailureTests {
   let directory = GarageDirectory()
 
-  /// Fails a call for the garage's files while `body` runs.
+  /// Fails a call on the garage's files while `body` runs.
   func failing(
     _ call: FaultInjection.Call, status: Int32 = ENOSPC, _ garage: Garage, _ body: () throws -> Void
   ) throws {
@@ -85,7 +85,6 @@ import Testing
     #expect(reported is GarageError)
     #expect(throws: GarageError.self) { try garage.park(Pet(1)) }
     #expect(throws: GarageError.self) { try garage.retrieveAll(Pet.self) }
-    // It is tried again.
     try FileManager.default.removeItem(at: file)
     try garage.park(Pet(1))
   }
@@ -150,7 +149,6 @@ import Testing
     let error = failure { try garage.retrieve(Pet.self, identifier: 1) }
     #expect(error?.description.contains("Pet") == true)
     #expect(failure { try garage.retrieveAll(Pet.self) } == error)
-    // It is kept, and can be replaced.
     #expect(try garage.content(Pet.self, "1") == text)
     try garage.park(Pet(1, "new"))
     #expect(try garage.retrieve(Pet.self, identifier: 1)?.name == "new")
@@ -232,7 +230,6 @@ import Testing
     #expect(try garage.retrieveAll(Pet.self, withStatus: .syncing).isEmpty)
   }
 
-  /// An error tells what is beneath it, too.
   @Test func whatIsBeneathAnErrorIsInItsDescription() {
     struct Beneath: Error {}
     let error = GarageError(.undecodable, "It cannot be read.", underlying: Beneath())

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct GraphTests {
-  /// Sam and Nick, each the other's brother and among its siblings.
+  /// Sam and Nick, each the other's brother and sibling.
   func brothers() -> (Person, Person) {
     let sam = makeSam()
     let nick = sam.brother!
@@ -34,7 +34,7 @@ import Testing
       #expect(error == .cycle(path: #"Person "Sam".brother → Person "Nick".brother → Person "Sam""#))
       #expect(error?.description.contains("@Reference") == true)
       #expect(throws: GarageError.self) { try garage.retrieveAll(Person.self) }
-      // The type is still retrievable in another form, and the objects can be replaced.
+      // The type can still be retrieved in another form, and the objects can be replaced.
       nick.brother = nil
       try garage.park(nick)
       #expect(try garage.retrieve(Person.self, identifier: "Sam")?.brother?.name == "Nick")
@@ -83,7 +83,7 @@ import Testing
         try garage.park(Holder(id: "a", node: node))
       }
       #expect(try garage.retrieveAll(Holder.self).isEmpty)
-      // Twice side by side is no cycle.
+      // The same object twice is not a cycle.
       struct Two: Codable, Identifiable {
         var id: String
         var one: Node
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// A struct with an identifier and an anonymous object that contain copies of each other without end.
+  /// A struct with an identifier and an anonymous object contain endless copies of each other.
   @Test func copiesWithoutEndAreParkedInFiniteSteps() throws {
     final class Box: Codable {
       var nodes: [Ring] = []
@@ -129,7 +129,7 @@ import Testing
       for index in 1..<length { people[index - 1].brother = people[index] }
       return people
     }
-    // In a release build, the least stack that platforms give to a thread.
+    // The smallest thread stack of any platform, enough for a release build.
     let result = Guarded<Result<Void, any Error>?>(nil)
     let thread = Thread {
       let outcome = Result {
@@ -139,9 +139,9 @@ import Testing
           #expect(throws: GarageError.self) { try garage.park(Holder(id: "b", node: chain(300))) }
           try garage.park(people(125)[0])
           #expect(try garage.retrieve(Person.self, identifier: "0") != nil)
-          // Any chain can be parked, since references nest nothing, and be retrieved on further stacks.
+          // Parking nests nothing, and retrieval continues on further stacks.
           let many = people(2_000)
-          // Released one by one: the language itself would take a level of the stack for each.
+          // Break the chain first, since its release would recurse.
           defer { for person in many { person.brother = nil } }
           try garage.park(many[0])
           var person = try garage.retrieve(Person.self, identifier: "0")
@@ -157,7 +157,7 @@ import Testing
       result { $0 = outcome }
     }
     #if DEBUG
-      // Without optimisation the frames are several times as large.
+      // Stack frames are several times as large without optimization.
       thread.stackSize = 4 << 20
     #else
       thread.stackSize = 512 << 10

@@ -58,7 +58,6 @@ import Testing
     #expect(read.sum == Everything().sum && read.byCase == Everything().byCase)
   }
 
-  /// A type that encodes itself with every kind of container.
   struct Custom: Codable, Identifiable, Equatable {
     var id: Int
     class Base: Codable {

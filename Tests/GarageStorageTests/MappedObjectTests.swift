@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// Under the original's other names.
+  /// Uses the original's other names.
   @Test func objectsOfSeveralClassesAreParkedAndFoundByTheirStatus() throws {
     final class Car: NSObject, MappableObject, SyncableObject {
       var plate = ""
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  /// Whether the object was made already, for a property that can hold it, or not.
+  /// Whether or not the object was already created for a property that can hold it.
   @Test(arguments: [["human", "boss"], ["boss", "human"], ["boss"]])
   func anOptionalThatCannotHoldTheObjectIsAnErrorAndIsKept(properties: [String]) throws {
     let garage = Garage(with: [.inMemory])
@@ -233,7 +233,7 @@ import Testing
       try garage.put(text, type: Human.self, "1")
       #expect(failure { try garage.retrieveObject(Human.self, identifier: "1") }?.code == .undecodable)
     }
-    // What is not there keeps what init gives it.
+    // Missing properties keep their initial values.
     try garage.put("{}", type: Human.self, "1")
     #expect(try garage.retrieveObject(Human.self, identifier: "1")?.name == "")
   }

@@ -61,11 +61,11 @@ import Testing
       let json = try #require(try garage.content(NewPerson.self, "Sam"))
       #expect(json.contains("MigrationTests.NewPerson"))
 
-      // What points to it by the old name finds it.
+      // References by the old name still resolve.
       try garage.migrateAll(fromOldClassName: "OldHouse", to: House.self)
       #expect(try garage.retrieve(House.self, identifier: "h")?.owner.id == "Nick")
 
-      // Again, and of nothing, nothing happens.
+      // A second migration changes nothing.
       try garage.migrateAll(from: OldPerson.self, to: NewPerson.self)
       try garage.migrateAll(fromOldClassName: "Nothing", to: NewPerson.self)
       #expect(try garage.retrieveAll(NewPerson.self).count == 2)
@@ -134,13 +134,13 @@ import Testing
     private enum CodingKeys: String, CodingKey { case id = "name" }
   }
 
-  /// The same name is given to new objects, which then become something else: nobody finds a stranger.
+  /// New objects reuse a migrated name and are then migrated elsewhere. References must not mix them up.
   @Test(arguments: Kind.allCases, [true, false])
   func aSecondMigrationLeavesTheFirstAlone(kind: Kind, isEncrypted: Bool) throws {
     try kind.with { garage in
       if isEncrypted { garage.dataEncryptionDelegate = EncryptionTests.Reversing() }
       let old = TypeIdentity.of(OldPerson.self).name
-      // Objects of other types that point to Sam as he is called at the moment, one before each migration.
+      // Objects of other types refer to Sam by his present type, one before each migration.
       try garage.park(OldPerson("Sam", nil, .synced))
       try park("dog", Dog.self, pointingTo: old, "Sam", in: garage)
       try garage.migrateAll(from: OldPerson.self, to: NewPerson.self)
@@ -283,7 +283,7 @@ import Testing
       #expect(failure { try migrate() }?.code == .migrationConflict)
       #expect(try garage.retrieveAll(OldAddress.self).count == 2)
       #expect(try garage.retrieveAll(NewAddress.self).isEmpty)
-      // Nor with one that is there already.
+      // Also if that one already exists.
       try garage.delete(OldAddress("Rome", "2"))
       try garage.park(NewAddress("Rome"))
       #expect(failure { try migrate() }?.code == .migrationConflict)
@@ -306,7 +306,7 @@ import Testing
     }
   }
 
-  /// One more each time that it is read.
+  /// Increments whenever it is read.
   struct NewNumber: Codable, Hashable, Syncable {
     var number: Int
     var syncStatus = SyncStatus.undetermined

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GarageStorage
 
-// Outside of any other type, so that another process finds them by their names.
+// At the top level, so that another process finds them by name.
 
 class MappedAnimal: NSObject, MappableObject, Syncable {
   var name = ""
@@ -50,7 +50,7 @@ final class MappedOwner: NSObject, MappableObject {
 }
 
 @Suite struct NestedMappedObjectTests {
-  /// The runtime reads bytes below the space in a name as offsets of what is in memory.
+  /// The runtime reads bytes below the space in a name as offsets into memory.
   @Test(arguments: ["$\\u0000.", "\\u0001\\u0002", "\\u0001abcd", "a\\u007f", " ", ""])
   func aNameOfATypeMayBeAnything(_ name: String) throws {
     let garage = Garage(with: [.inMemory])
@@ -105,10 +105,8 @@ final class MappedOwner: NSObject, MappableObject {
       try garage.parkObject(owner())
       let found = try #require(try garage.retrieveObject(MappedOwner.self, identifier: "Sam"))
       check(found)
-      // And when they are parked again.
       try garage.parkObject(found)
       check(try garage.retrieveObject(MappedOwner.self, identifier: "Sam"))
-      // Nothing is said of what the property says.
       let content = try #require(try garage.content(MappedOwner.self, "Sam"))
       #expect(content.contains(#"{"gs_syncStatus":1,"name":"cat"}"#), "\(content)")
     }
@@ -136,7 +134,7 @@ final class MappedOwner: NSObject, MappableObject {
     try garage.parkObject(one)
     try garage.parkObject(two)
     #expect(try garage.retrieveAllObjects(MappedDog.self).map(\.syncStatus) == [.syncing])
-    // A cat and a dog of the same name are not the same.
+    // Equal names in different classes are different objects.
     two.friend = dog("cat")
     (two.friend as? MappedDog)?.tricks = []
     try garage.parkObject(two)
@@ -163,7 +161,7 @@ final class MappedOwner: NSObject, MappableObject {
     try garage.park(resident)
     let found = try #require(try garage.retrieve(Resident.self, identifier: "r"))
     #expect(found.home == resident.home && found.others == resident.others)
-    // On its own it is found by its content, whatever its status is.
+    // A top-level object is identified by its content, whatever its status.
     var one = Home(city: "Rome", syncStatus: .synced)
     let identifier = try garage.identifier(for: one)
     one.syncStatus = .notSynced

@@ -4,9 +4,8 @@ import Testing
 
 @testable import GarageStorage
 
-/// Types that get an identifier, or whose owners do: what was stored in place becomes an object of its own.
+/// Types that get an identifier, or whose owners do: inline values become separate objects.
 @Suite struct NestedMigrationTests {
-  /// What its objects have stored is put as text.
   struct OldTenant: Codable, Identifiable {
     var id: String
   }
@@ -56,7 +55,7 @@ import Testing
       #expect(sam.home.id == "h" && sam.home.street.length == 7 && sam.home.syncStatus == .syncing)
       #expect(sam.office?.id == "o" && sam.office?.street.length == 1 && sam.office?.syncStatus == .synced)
       #expect(sam.former?.id == "f" && sam.former?.street.length == 7)
-      // One that was parked already, and the first of those that were not.
+      // One that was already parked, and the first of the others.
       #expect(sam.others.map(\.id) == ["known"] && sam.others.first?.street.length == 70)
       #expect(try garage.retrieve(Tenant.self, identifier: "Zoe")?.home.street.length == 7)
 
@@ -67,7 +66,7 @@ import Testing
     }
   }
 
-  /// An object that cannot be read is not replaced by one that was in place.
+  /// Even an unreadable object is not replaced by an inline one.
   @Test func whatIsParkedAlreadyIsNotTouched() throws {
     let garage = Garage(with: [.inMemory])
     try garage.put("{", type: Flat.self, "h")

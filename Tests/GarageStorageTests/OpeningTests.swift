@@ -5,7 +5,7 @@ import Testing
 
 @testable import GarageStorage
 
-/// What a garage finds in its directory before it maps a file.
+/// Checks on the directory before a file is mapped.
 @Suite struct OpeningTests {
   let directory = GarageDirectory()
 
@@ -34,7 +34,7 @@ import Testing
     try directory.expectRefusal(.linkedFile, saying: name)
   }
 
-  /// Another name of a file is somebody else's file.
+  /// A hard link may be another program's file.
   @Test(arguments: ["data.mdb", "lock.mdb", "garage-state"])
   func aFileWithAnotherNameIsRefused(name: String) throws {
     try directory.fill()
@@ -47,7 +47,7 @@ import Testing
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
   }
 
-  /// What is open is the directory, and not its path.
+  /// The garage holds the directory open, not its path.
   @Test func aRenamedDirectoryIsWrittenWhereItIs() throws {
     try directory.fill()
     let moved = GarageDirectory()
@@ -70,7 +70,6 @@ import Testing
 
   // MARK: - What is something else
 
-  /// Makes an environment with entries of its own.
   func makeEnvironment(_ entries: [[UInt8]: [UInt8]], maxDatabases: UInt32 = 0) throws {
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     var options = Environment.Options()
@@ -97,7 +96,7 @@ import Testing
     close(descriptor)
     let error = #expect(throws: GarageError.self) { try directory.garage().retrieveAll(Pet.self) }
     #expect(error?.code == .notAGarage)
-    // It is in the way of nothing but the garage.
+    // Only the garage refuses it.
     #expect(try directory.opened().names() == [])
     #expect(try !directory.opened().isEmpty())
   }
@@ -150,7 +149,7 @@ import Testing
     try Environment.open(directory: directory.url.path).close()
     try Data().write(to: directory.url.appendingPathComponent(".DS_Store"))
     try directory.garage().park(Pet(1))
-    // Other files beside a garage are nobody's business.
+    // The garage ignores other files.
     try Data().write(to: directory.url.appendingPathComponent("notes"))
     #expect(try directory.garage().retrieveAll(Pet.self).count == 1)
   }
@@ -162,7 +161,7 @@ import Testing
     try directory.fill()
     try makeEnvironment([GarageRecord.key: Array("LMDBGSR1".utf8) + version + [0, 0, 0, 0]])
     try directory.expectRefusal(code)
-    // Also where nothing has to be read, but the record.
+    // Also when only the record must be read.
     try directory.trustFile()
     try directory.expectRefusal(code)
     try makeEnvironment([GarageRecord.key: GarageRecord.bytes])
@@ -211,7 +210,7 @@ import Testing
 
   // MARK: - A power cut
 
-  /// Every name on the way to what was parked is synchronized before the parking returns.
+  /// Every new directory entry is synchronized before `park` returns.
   @Test func theDirectoriesAreOnTheDisk() throws {
     let root = GarageDirectory()
     try FileManager.default.createDirectory(at: root.url, withIntermediateDirectories: true)
@@ -220,7 +219,7 @@ import Testing
     let process = try ChildProcess("GarageTestProcess", [garage.path])
     let answer = process.run("log \(root.url.path) \(log.path)")
     #if os(Linux)
-      // Under the sanitizers there is no log.
+      // Sanitizers disable the log.
       if Sanitizer.address.isActive || Sanitizer.thread.isActive { return }
       #expect(answer == "done")
     #else
@@ -245,7 +244,7 @@ import Testing
 }
 
 extension UnsafeMutablePointer<CChar> {
-  /// The text, whose memory is freed.
+  /// Copies and frees the C string.
   fileprivate func move() -> String {
     defer { free(self) }
     return String(cString: self)

@@ -4,7 +4,6 @@ import Testing
 
 @testable import GarageStorage
 
-/// A garage in other processes.
 @Suite struct ProcessTests {
   let directory = GarageDirectory()
 
@@ -19,7 +18,7 @@ import Testing
     let saved = (Int(first.readRemaining().last ?? "") ?? writes - 1) + 1
     let second = try child()
     let all = try #require(second.run("all")).split(separator: " ").compactMap { Int($0) }
-    // At most one more than what was answered, and never half of a transaction.
+    // At most one unacknowledged transaction, and only whole ones.
     let low = Set(all.filter { $0 < 1_000_000 })
     #expect(low.isSuperset(of: 0..<saved))
     #expect(low.count <= saved + 1)
@@ -43,7 +42,7 @@ import Testing
   }
 
   @Test func aHashableObjectIsFoundInAnotherProcess() throws {
-    // Each process orders sets and hashes in its own way.
+    // Each process orders sets differently.
     for _ in 0..<3 {
       #expect(try child().run("fact") == "done")
       #expect(try child().run("forget") == "done")

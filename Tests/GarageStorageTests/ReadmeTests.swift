@@ -2,7 +2,7 @@ import Foundation
 import GarageStorage
 import Testing
 
-/// The README of GarageStorage, as its users write it: only `try` before what saves is new.
+/// The README of GarageStorage as its users write it, with `try` added before saves.
 @Suite struct ReadmeTests {
   let directory = GarageDirectory()
 
@@ -63,7 +63,7 @@ import Testing
       #expect(error.localizedDescription.contains("123-45-6789"))
     }
     #if canImport(Darwin)
-      // Elsewhere errors of Swift are no NSErrors.
+      // Elsewhere Swift errors are not `NSError`s.
       do {
         try garage.delete(myPerson)
       } catch let error as NSError {
@@ -86,7 +86,7 @@ import Testing
     let url = try #require(Garage.makePersistentStoreDescription("Folder/Main.garage").url)
     #expect(url.pathComponents.suffix(2) == ["Folder", "Main.garage"])
     #expect(url.path.contains(ProcessInfo.processInfo.processName))
-    // Making it touches nothing.
+    // Creating a garage touches no file.
     _ = Garage()
     _ = Garage(named: "Other")
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import GarageStorage
 
 @Suite struct ReferenceTests {
-  /// Three friends, each pointing to all.
+  /// Three friends, each with references to all.
   func park(in garage: Garage) throws {
     let (sam, nick, emily) = (Friend("Sam"), Friend("Nick"), Friend("Emily"))
     sam.brother = nick
@@ -85,7 +85,7 @@ import Testing
     #expect(throws: GarageError.failedToRetrieveObject("Friend", "Nick")) { try sam.$brother.resolve() }
     #expect(sam.siblings.map(\.name) == ["Emily"])
 
-    // It is parked as it was, and found when it is there again.
+    // The reference survives parking and resolves once its target is back.
     try garage.park(sam)
     try garage.park(Friend("Nick"))
     #expect(try garage.retrieve(Friend.self, identifier: "Sam")?.brother?.name == "Nick")
@@ -105,7 +105,7 @@ import Testing
     #expect(sam.$siblings.identifiers == ["Nick", "Zoe", "Emily"])
     sam.$siblings.removeAll()
     #expect(sam.$siblings.identifiers.isEmpty)
-    // What was deleted is not kept.
+    // Deleted objects are not cached.
     let nick = try #require(try garage.retrieve(Friend.self, identifier: "Nick"))
     try garage.delete(Friend("Emily"))
     nick.siblings.append(Friend("Zoe"))
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  /// Holds the first who comes until it is opened.
+  /// Blocks the first caller until it is opened.
   final class Gate: Sendable {
     private let wasReached = Guarded(false)
     let isReached = DispatchSemaphore(value: 0)
@@ -145,7 +145,7 @@ import Testing
   }
 
   final class Leaf: Codable, Identifiable {
-    /// Where those wait who make one.
+    /// Blocks the first initializer.
     static let gate = Gate()
 
     let id: String
@@ -191,7 +191,7 @@ import Testing
     let shared = Shared(tree: try #require(try garage.retrieve(Tree.self, identifier: "tree")))
     concurrently(2) { thread in
       if thread == 0 {
-        // Is in the middle of the leaf while the other thread makes it.
+        // Decodes the leaf while the other thread asks for it.
         _ = shared.tree.twig
       } else {
         _ = Leaf.gate.isReached.wait(timeout: .now() + .seconds(60))
@@ -214,7 +214,7 @@ import Testing
       sam.age = 3
       try garage.park(sam)
       #expect(try garage.retrieve(Friend.self, identifier: "Nick")?.age == 50)
-      // One that was read is parked with its owner.
+      // A resolved reference is parked with its owner.
       let again = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
       again.brother?.age = 51
       try garage.park(again)

@@ -103,7 +103,7 @@ import Testing
     var others: [Stop]
   }
 
-  /// What a new instance has is not what was parked.
+  /// The parked status wins over that of a new instance.
   @Test(arguments: Kind.allCases, SyncStatus.allCases)
   func aNestedValueKeepsItsStatus(kind: Kind, status: SyncStatus) throws {
     try kind.with { garage in

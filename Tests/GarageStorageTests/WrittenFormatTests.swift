@@ -4,11 +4,11 @@ import Testing
 
 @testable import GarageStorage
 
-/// What a release has written is read, and is what this version writes.
+/// A release's files are readable, and this version writes the same.
 @Suite struct WrittenFormatTests {
   let directory = GarageDirectory()
 
-  /// The garage, which can decrypt what is in it.
+  /// Returns a garage that can decrypt its content.
   private func filled(_ origin: FixtureOrigin) throws -> Garage {
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: false)
     switch origin {
@@ -31,7 +31,7 @@ import Testing
     let ann = try #require(try garage.retrieve(FixtureAuthor.self, identifier: "Ann"))
     #expect(ann.born == GarageFixture.born && ann.syncStatus == .syncing)
     #expect(ann.books.map(\.number) == [1, 2] && ann.books.map(\.title) == ["First", "Second"])
-    // Of the same retrieval, so the same object.
+    // From one retrieval, so the same instance.
     let (first, second) = (try #require(ann.books.first), try #require(ann.books.last))
     #expect(first.author === ann)
     #expect(second.author?.name == "Bob")
@@ -72,7 +72,7 @@ import Testing
     bob.born = GarageFixture.born
     try garage.park(bob)
     try garage.setSyncStatus(.notSynced, for: bob)
-    // By its content.
+    // Deletes by content.
     try garage.delete(GarageFixture.shelf)
     garage.close()
     let again = opened()

@@ -2,8 +2,7 @@ import Foundation
 package import LMDBCachingRedis
 import TestSupport
 
-/// A tier that passes requests on to another one, and fails as it is told to: requests are refused or kept back, replies lost,
-/// delayed or replaced.
+/// Forwards requests to another tier and injects faults: refused or delayed requests, lost, delayed or changed replies.
 package final class FaultyTier: RemoteTier {
   package struct Request: Sendable {
     package let commands: [RemoteCommand]
@@ -11,7 +10,6 @@ package final class FaultyTier: RemoteTier {
 
     package func has(_ name: String) -> Bool { commands.contains { $0.arguments.first == Data(name.utf8) } }
 
-    /// Whether an argument is this text, or contains it.
     package func mentions(_ text: String) -> Bool {
       commands.contains { $0.arguments.contains { $0.range(of: Data(text.utf8)) != nil } }
     }
@@ -19,13 +17,13 @@ package final class FaultyTier: RemoteTier {
 
   package enum Fault: Sendable {
     case none
-    /// It is not sent.
+    /// The request is not sent.
     case fail(RemoteTierError)
-    /// It is sent, and nothing comes back.
+    /// The request is sent, and its reply dropped.
     case loseReply
-    /// It is not sent.
+    /// The request is not sent.
     case answer([RemoteReply])
-    /// It is sent, and what comes back is changed.
+    /// The request is sent, and its reply changed.
     case change(@Sendable ([RemoteReply]) -> [RemoteReply])
     case delayRequest(Gate)
     case delayReply(Gate)
@@ -41,10 +39,9 @@ package final class FaultyTier: RemoteTier {
     self.rule = Guarded(rule)
   }
 
-  /// From now on.
   package func set(_ rule: @escaping @Sendable (Request) -> Fault) { self.rule { $0 = rule } }
 
-  /// For the first request that is so, and no other.
+  /// Applies to the first matching request only.
   package func once(_ fault: Fault, where isRight: @escaping @Sendable (Request) -> Bool) {
     let isOver = Guarded(false)
     set { request in
@@ -81,13 +78,12 @@ package final class FaultyTier: RemoteTier {
   package func close() { tier.close() }
 }
 
-/// What waits until somebody opens it.
+/// Blocks callers until it is opened.
 package final class Gate: Sendable {
   private let state = Guarded<(isOpen: Bool, waiting: [@Sendable () -> Void])>((false, []))
 
   package init() {}
 
-  /// How many wait.
   package var count: Int { state.current.waiting.count }
 
   package func open() {

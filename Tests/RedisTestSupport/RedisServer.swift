@@ -6,21 +6,20 @@ import TestSupport
   import Glibc
 #endif
 
-/// A server of a test's or a trial's own, on a Unix socket in a directory of its own, that writes nothing to the disk. It
-/// ends with the object.
+/// A temporary server on a Unix socket in its own directory, without persistence. Ends with the object.
 package final class RedisServer: @unchecked Sendable {
-  // @unchecked: `process` and `port` are of the thread that made it.
+  // @unchecked: only the creating thread uses `process` and `port`.
 
   package let directory: URL
   private var process: LaunchedProcess?
   private let options: [String]
   private let listens: Bool
-  /// Where it listens on loopback; 0: nowhere.
+  /// The loopback port; 0 if none.
   package private(set) var port = 0
 
-  /// - Parameter listens: Whether it listens on loopback, too, at a port that nobody had.
+  /// - Parameter listens: Whether it also listens on a free loopback port.
   package init(_ options: String..., listens: Bool = false) throws {
-    // Sockets have short names.
+    // The path of a socket must be short.
     directory = URL(fileURLWithPath: "/tmp/r-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     self.options = options
@@ -35,7 +34,6 @@ package final class RedisServer: @unchecked Sendable {
 
   package var socket: String { directory.appendingPathComponent("s").path }
 
-  /// Starts it, and waits until it answers.
   package func start() throws {
     let executable = ["/usr/bin/redis-server", "/usr/local/bin/redis-server", "/opt/homebrew/bin/redis-server"]
       .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -44,7 +42,7 @@ package final class RedisServer: @unchecked Sendable {
     repeat {
       if listens, port == 0 { port = Int.random(in: 20_000..<32_000) }
       if try launch(URL(fileURLWithPath: executable), until: limit) { return }
-      // Its port was somebody else's.
+      // Another process has the port.
       stop(SIGKILL)
       port = 0
     } while listens && Date() < limit
@@ -52,7 +50,7 @@ package final class RedisServer: @unchecked Sendable {
   }
 
   private func launch(_ executable: URL, until limit: Date) throws -> Bool {
-    // A replica leaves what it was given at first, which it would begin with: old values, and not none.
+    // A replica saves its first synchronization, and would restart with those old values.
     let snapshot = directory.appendingPathComponent("dump.rdb")
     if FileManager.default.fileExists(atPath: snapshot.path) { try FileManager.default.removeItem(at: snapshot) }
     let log = directory.appendingPathComponent("log")
@@ -67,7 +65,7 @@ package final class RedisServer: @unchecked Sendable {
     defer { tier.close() }
     while Date() < limit, process.tryWait() == nil {
       let reply = try? tier.sendAndWait([RemoteCommand(["PING"])], timeLimit: .seconds(5))
-      // One that asks for a password, or serves nobody yet, is there as well.
+      // A server that requires a password or is still loading is up, too.
       if case .bytes? = reply?.first { return true }
       if case .error? = reply?.first { return true }
       usleep(5_000)
@@ -75,7 +73,7 @@ package final class RedisServer: @unchecked Sendable {
     return false
   }
 
-  /// Ends it: what it held is gone.
+  /// Stops it and loses its data.
   package func stop(_ signal: Int32 = SIGTERM) {
     process?.signal(SIGCONT)
     process?.signal(signal)
@@ -88,7 +86,7 @@ package final class RedisServer: @unchecked Sendable {
 
   package func tier() throws -> RedisTier { try RedisTier(RedisConfiguration(unixSocket: socket)) }
 
-  /// Runs a command as an operator would.
+  /// Runs a command without the cache's connections.
   @discardableResult
   package func run(_ arguments: String...) throws -> RemoteReply { try run(arguments) }
 

@@ -5,9 +5,9 @@ import TestSupport
   import Glibc
 #endif
 
-/// A server that answers on a Unix socket what a test says, and when it says so.
+/// A server on a Unix socket with scripted replies and delays.
 package final class ScriptedServer: Sendable {
-  /// What is done about a command: bytes to send, and times to wait.
+  /// One step of the response to a command.
   package enum Step: Sendable {
     case send(String)
     /// In milliseconds.
@@ -58,7 +58,6 @@ package final class ScriptedServer: Sendable {
     unlink(path)
   }
 
-  /// How many connections there have been.
   package var connections: Int { accepted.current }
 
   private static func serve(
@@ -73,7 +72,7 @@ package final class ScriptedServer: Sendable {
           case .send(let text):
             var bytes = Array(text.utf8)[...]
             while !bytes.isEmpty {
-              // A client that has gone is one that does not read on.
+              // Treat a closed connection like a client that stops reading.
               let count = bytes.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
               if count <= 0 { return }
               bytes = bytes.dropFirst(count)
@@ -90,7 +89,6 @@ package final class ScriptedServer: Sendable {
     }
   }
 
-  /// The first command of what was received, if it is complete.
   private static func takeCommand(_ received: inout [UInt8]) -> [String]? {
     var rest = received[...]
     func number(_ prefix: Character) -> Int? {

@@ -5,7 +5,7 @@ import TestSupport
   import Glibc
 #endif
 
-/// A port on loopback that leads to a server's Unix socket, to whichever the path does at the time. It can lose replies.
+/// Forwards a loopback port to the Unix socket that a path names at the time. Can drop replies.
 package final class ServerProxy: Sendable {
   private final class Connection: Sendable {
     let client: Int32
@@ -22,7 +22,6 @@ package final class ServerProxy: Sendable {
       for descriptor in [client, server] { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
-    /// Passes on what comes, until the end.
     func pass(from source: Int32, to target: Int32, isReply: Bool) {
       defer { end() }
       var chunk = [UInt8](repeating: 0, count: 64 << 10)
@@ -47,7 +46,6 @@ package final class ServerProxy: Sendable {
   private let listener: Int32
   private let connections = Guarded<[Weak]>([])
 
-  /// - Parameter path: The server's socket.
   package init(to path: String) throws {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
@@ -126,7 +124,7 @@ package final class ServerProxy: Sendable {
     return nil
   }
 
-  /// What the server does from now on nobody on a connection of now hears of; after a while they end.
+  /// Drops the replies on all present connections, then closes them after the given time.
   package func loseReplies(for microseconds: UInt32) {
     let lost = connections.current.compactMap(\.connection)
     for connection in lost { connection.losesReplies { $0 = true } }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Reliability
 
-/// The other processes of a trial.
 struct RoleCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "role", shouldDisplay: false)
 

@@ -33,7 +33,7 @@ struct RunCommand: ParsableCommand {
       for figure in report.figures { print("  \(figure.name): \(figure.value)") }
       for failure in report.failures { print("  FAILED: \(failure)") }
       print("  \(report.isPassed ? "passed" : "FAILED \(report.failureCount)"), \(Int(seconds.rounded())) s\n")
-      // What a failure left is kept to be looked at.
+      // Keep the directory of a failed trial.
       if report.isPassed { try? FileManager.default.removeItem(at: scratch) } else { isPassed = false }
     }
     if !isPassed { throw ExitCode.failure }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Reliability
 
-/// Runs the trials in their long form. Every run is bounded by its count; the same seed makes the same choices.
+/// Runs the trials in their long form, bounded by a count and reproducible by seed.
 @main struct SoakTool: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "soak", abstract: "Tries what the cache promises, at length.",

@@ -5,7 +5,7 @@
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-// They have functions in these places themselves.
+// Sanitizers interpose the same functions.
 #define WRITE_LOG_IS_OFF
 #endif
 #endif
@@ -33,13 +33,13 @@ void write_log_mapped(uint64_t file, uint64_t offset, const void *bytes, size_t 
 #include <sys/uio.h>
 #include <unistd.h>
 
-// Held from before an operation until it is in the log: the log's order is the order of the effects.
+// Held from before an operation until it is logged: the log has the order of the effects.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int log_descriptor = -1;
 static char root[PATH_MAX];
 static size_t root_length;
 
-// Of a descriptor: 0 not below the root, 1 below it, 3 and every write waits for the disk.
+// For each descriptor: 0 outside the root, 1 inside it, 3 if every write also waits for the disk.
 enum { MAXIMUM = 65536 };
 static atomic_uchar tracked[MAXIMUM];
 
@@ -49,7 +49,6 @@ static void *real(const char *name) {
   return function;
 }
 
-// The C library's function, looked up once.
 #define REAL(name) \
   ((__typeof__(&name))({ \
     static _Atomic(void *) known; \
@@ -67,7 +66,7 @@ static int is_below(const char *path) {
   return is_on() && path && strncmp(path, root, root_length) == 0 && (path[root_length] == '/' || !path[root_length]);
 }
 
-// The path that a file is known by: below an open directory, or through a descriptor of one.
+// Resolves a path relative to an open directory, or through one of its descriptors.
 static const char *resolve(int directory, const char *path, char *buffer) {
   static const char own[] = "/proc/self/fd/";
   if (!is_on() || !path) return path;
@@ -109,7 +108,7 @@ static void put(const void *bytes, size_t count) {
     long done = syscall(SYS_write, atomic_load(&log_descriptor), rest, count);
     if (done < 0) {
       if (errno == EINTR) continue;
-      // A log with a hole would accuse the innocent.
+      // An incomplete log would report false failures.
       fprintf(stderr, "The log of writes cannot be written: %s\n", strerror(errno));
       abort();
     }
@@ -163,7 +162,7 @@ static void opened(int descriptor, const char *path, uint64_t before, int flags)
   if (descriptor < MAXIMUM) atomic_store(&tracked[descriptor], (flags & O_DSYNC) ? 3 : 1);
 }
 
-// The number may have been another file's, which was closed where nobody sees it.
+// The number may stem from another file whose close was not seen.
 static int forget(int descriptor) {
   if (descriptor >= 0 && descriptor < MAXIMUM) atomic_store(&tracked[descriptor], 0);
   return descriptor;
@@ -200,7 +199,7 @@ int open64(const char *path, int flags, ...) {
   return opening(REAL(open64), resolve(AT_FDCWD, path, buffer), flags, mode);
 }
 
-// What is logged goes by the path; the file is opened as it was asked for.
+// Logs by the resolved path, but opens the file as requested.
 static int opening_at(
     int (*next)(int, const char *, int, ...), int directory, const char *name, int flags, mode_t mode) {
   char buffer[PATH_MAX];
@@ -251,7 +250,7 @@ static ssize_t wrote(int descriptor, off_t offset, const struct iovec *parts, in
   return done;
 }
 
-// Where a write without an offset went.
+// The offset of a write without one.
 static off_t position_before(int descriptor, ssize_t done) {
   return done > 0 ? lseek(descriptor, 0, SEEK_CUR) - done : 0;
 }
@@ -329,11 +328,11 @@ RESIZE(ftruncate64, off64_t)
 RESERVE(posix_fallocate, off_t)
 RESERVE(posix_fallocate64, off64_t)
 
-// What a mode does is known, or the log would accuse the innocent.
+// Unknown modes abort, or the log would report false failures.
 static void reserved(int descriptor, int mode, off_t offset, off_t length) {
   switch (mode) {
     case 0: return add(WRITE_LOG_EXTEND, file_of(descriptor), 0, (uint64_t)(offset + length), 0, NULL, NULL, 0);
-    // Blocks, and nothing that can be read.
+    // Allocates blocks without changing readable data.
     case FALLOC_FL_KEEP_SIZE:
       return add(WRITE_LOG_RESERVE, file_of(descriptor), (uint64_t)offset, (uint64_t)length, 0, NULL, NULL, 0);
     case FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE:
@@ -381,7 +380,7 @@ int syncfs(int descriptor) {
   return status;
 }
 
-// sync_file_range(2) promises nothing that outlasts a power cut, and msync(2) is used by nobody here.
+// sync_file_range(2) guarantees nothing after a power cut, and msync(2) is unused here.
 
 // Names
 

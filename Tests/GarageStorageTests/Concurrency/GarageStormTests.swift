@@ -4,7 +4,6 @@ import Testing
 
 @testable import GarageStorage
 
-/// Many threads at once; also run under the thread sanitizer.
 @Suite struct GarageStormTests {
   @Test(arguments: Kind.allCases)
   func threadsParkAndRetrieve(kind: Kind) throws {
@@ -21,7 +20,7 @@ import Testing
             case 1: try garage.setSyncStatus(SyncStatus(rawValue: random.below(4))!, for: Pet(number))
             case 2:
               try garage.withAutosaveDisabled {
-                // Two that are always alike.
+                // Two objects that are always alike.
                 try garage.park(Pet(100, "\(thread) \(step)"))
                 try garage.park(Pet(101, "\(thread) \(step)"))
               }

@@ -4,12 +4,10 @@ import Testing
 
 @testable import GarageStorage
 
-/// What tests of a garage's files do to them.
 extension GarageDirectory {
   var data: URL { url.appendingPathComponent("data.mdb") }
   var mark: URL { url.appendingPathComponent("garage-state") }
 
-  /// Parks some pets and closes the garage.
   func fill(_ count: Int = 400) throws {
     let garage = garage()
     try garage.parkAll((0..<count).map { Pet($0, String(repeating: "x", count: $0 % 200)) })
@@ -24,7 +22,7 @@ extension GarageDirectory {
     return contents
   }
 
-  /// Opens the garage, which has to be refused, and leave everything as it is.
+  /// Expects that opening fails and changes nothing.
   func expectRefusal(
     _ code: GarageError.Code, saying words: String = "", sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -50,7 +48,7 @@ extension GarageDirectory {
     return mark
   }
 
-  /// Writes the mark anew for the file as it is, so that nothing is read before it is mapped.
+  /// Rewrites the mark for the present file, so that opening skips the validation.
   func trustFile() throws {
     guard let file = try opened().open(StateMark.name, .writing) else { throw CocoaError(.fileNoSuchFile) }
     try StateMark(isMade: true, state: DataFileState(in: opened())).write(to: file)

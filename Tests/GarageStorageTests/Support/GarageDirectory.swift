@@ -2,7 +2,7 @@ import Foundation
 
 @testable import GarageStorage
 
-/// A place for one garage, which goes away with the object.
+/// A garage's temporary directory, removed with the object.
 final class GarageDirectory: Sendable {
   let url: URL
 
@@ -19,7 +19,6 @@ final class GarageDirectory: Sendable {
   }
 }
 
-/// Both kinds of stores: what holds for one holds for the other.
 enum Kind: CaseIterable {
   case durable
   case inMemory
@@ -35,7 +34,7 @@ enum Kind: CaseIterable {
 }
 
 extension Garage {
-  /// Stores content as it is, whatever it is.
+  /// Stores raw content without validation.
   func put(_ content: [UInt8], isEncrypted: Bool = false, type: Any.Type, _ identifier: String) throws {
     var changes = PendingChanges()
     changes.park(ObjectKey(TypeIdentity.of(type), identifier), content, isEncrypted: isEncrypted, nil)
@@ -46,7 +45,6 @@ extension Garage {
     try put(Array(json.utf8), type: type, identifier)
   }
 
-  /// What is stored of an object.
   func content(_ type: Any.Type, _ identifier: String) throws -> String? {
     try read { try $0.record(ObjectKey(TypeIdentity.of(type), identifier)) }.map {
       String(decoding: $0.content, as: UTF8.self)

@@ -1,7 +1,6 @@
 @testable import GarageStorage
 
-/// What the garage says of the error that `body` throws: also where that is a `DecodingError`. `nil` if it throws none, or one
-/// of somebody else.
+/// The garage's error that `body` throws, also within a `DecodingError`. `nil` for no error or a foreign one.
 func failure<R>(of body: () throws -> R) -> GarageError? {
   do {
     _ = try body()

@@ -13,7 +13,6 @@ extension Address: Codable {}
 extension Address: Hashable {}
 
 class Person: Mappable {
-  // Map the identifier to a preferred property, if desired.
   var id: String { name }
   var name: String = ""
   var address: Address?
@@ -30,7 +29,7 @@ class Person: Mappable {
   }
 }
 
-/// The same, with properties that are resolved when they are read.
+/// A person whose properties resolve lazily.
 class Friend: Mappable {
   var id: String { name }
   var name = ""

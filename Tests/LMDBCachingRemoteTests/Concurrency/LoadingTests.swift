@@ -79,7 +79,7 @@ import Testing
     let machine = try Machine(server) { $0.loadWaitLimit = .milliseconds(100) }
     try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "3600000")
     #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
-    // It is here, and not the fleet's.
+    // The value is local only.
     #expect(try machine.cache.local.value(String.self, forKey: "k") == "loaded")
     #expect(try server.run("EXISTS", "{lmdb-cache}:1:e:k") == .integer(0))
   }
@@ -115,7 +115,7 @@ import Testing
     options.refreshAhead = 0.000_01
     #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
     usleep(60_000)
-    // The server has what is to be loaded anew, which does not count.
+    // The server still has the old value, which does not count.
     #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
     try waitUntil { try second.cache.value(Int.self, forKey: "k") == 2 }
   }
@@ -128,11 +128,11 @@ import Testing
     }
     #expect(value == 1)
     #expect(try machine.cache.value(Int.self, forKey: "k") == nil)
-    // The turn was given away.
+    // The lease was released.
     try waitUntil { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
   }
 
-  /// A lease that was taken, though nobody heard of it, is given back.
+  /// A lease whose reply was lost is released.
   @Test(arguments: ["SET", "EVAL"]) func aLeaseThatNobodyKnowsOfIsGivenBack(_ lost: String) throws {
     let tier = FaultyTier(try server.tier())
     let machine = try Machine(tier) { $0.leaseDuration = .seconds(3_600) }
@@ -141,7 +141,7 @@ import Testing
     try waitUntil { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
   }
 
-  /// Also when nothing local may be served one task of a key loads.
+  /// One task loads a key even if local values may not be served.
   @Test(arguments: [false, true]) func oneLoadsWithoutAServer(_ isAsync: Bool) async throws {
     var local = CacheConfiguration()
     local.loadWaitLimit = .seconds(3_600)
@@ -179,7 +179,7 @@ import Testing
       }
     }
     try await wait { gate.count >= 1 }
-    // Those that came later wait for the first: the breaker lets them come to that at once.
+    // With the breaker open, later callers wait for the first load at once.
     try await wait { machine.cache.statistics.failures > 0 }
     usleep(300_000)
     let count = loads.current
@@ -190,7 +190,7 @@ import Testing
     #expect(try machine.cache.local.value(String.self, forKey: "k") == "old")
   }
 
-  /// A server that takes no lease still has values.
+  /// A server that grants no lease still has values.
   @Test(arguments: [false, true]) func aFullServerIsReadBeforeLoading(_ isAsync: Bool) async throws {
     let (first, second) = (try Machine(server), try Machine(server))
     for key in 0..<10 { try await first.cache.set("there", forKey: "k\(key)") }
@@ -206,7 +206,7 @@ import Testing
     #expect(!second.cache.health.areReadsSuspended)
   }
 
-  /// What cannot be read is told once, however often it is looked at while another machine has the turn.
+  /// An unreadable value is reported once for each load, however often the waiting machine polls it.
   @Test(arguments: [false, true]) func whatCannotBeReadIsToldOnceALoad(_ isDamaged: Bool) throws {
     let (first, second) = (try Machine(server), try Machine(server) { $0.loadWaitLimit = .milliseconds(500) })
     try first.cache.set("text", forKey: "k")

@@ -5,7 +5,6 @@ import Testing
 
 @testable import LMDBCachingRedis
 
-/// The threads of the connection that tasks share.
 @Suite struct PipelineTests {
   let server: RedisServer
 
@@ -16,7 +15,7 @@ import Testing
       "redis", RedisConnector(RedisConfiguration(unixSocket: server.socket)), idleTime: idleTime, onForeign: { _ in })
   }
 
-  /// A thread that has nothing to do ends, and another one begins with the next request: never two at once.
+  /// An idle thread ends and the next request starts another: never two at once.
   @Test func threadsThatEndMeetThoseThatBegin() throws {
     let pipeline = try pipeline(idleTime: 0)
     defer { pipeline.close() }
@@ -32,13 +31,13 @@ import Testing
           done.signal()
         }
         done.wait()
-        // As long as it takes a thread to end, more or less.
+        // About as long as a thread takes to end.
         if number % 3 != 0 { usleep(UInt32(number % 50 * 10)) }
       }
     }
   }
 
-  /// What is sent while connections are renewed is answered, each by its own reply.
+  /// Requests during a renewal of connections get their own replies.
   @Test func requestsOutliveTheRenewalOfConnections() throws {
     let pipeline = try pipeline(idleTime: 10_000_000_000)
     defer { pipeline.close() }
@@ -87,18 +86,17 @@ import Testing
     }
   }
 
-  /// A connection that is being made when nobody wants it any more ends.
   @Test func noConnectionOutlivesTheEnd() throws {
     let pipelines = try (0..<8).map { _ in try pipeline(idleTime: 10_000_000_000) }
     server.suspend()
     for pipeline in pipelines {
       pipeline.send([RemoteCommand(["PING"])], timeLimit: 300_000_000_000) { _ in }
-      // So that some are being made, and others are not begun.
+      // Some connections are being made, others have not begun.
       usleep(2_000)
       pipeline.close()
     }
     server.resume()
-    // Its own is the one that is left.
+    // Only the test's own connection is left.
     try withExtendedLifetime(pipelines) {
       try waitUntil {
         guard case .bytes(let list) = try server.run("CLIENT", "LIST") else { return false }
@@ -107,7 +105,7 @@ import Testing
     }
   }
 
-  /// A time that is too long to be added to the present one is for ever.
+  /// A timeout that overflows the clock means forever.
   @Test func aPoolWaitsForEver() throws {
     let pool = RedisPool(
       limit: 1, RedisConnector(RedisConfiguration(unixSocket: server.socket)), onForeign: { _ in })

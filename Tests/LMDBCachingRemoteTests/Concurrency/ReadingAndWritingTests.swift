@@ -13,7 +13,6 @@ import Testing
     let (first, second) = (try Machine(server), try Machine(server))
     try first.cache.set("one", forKey: "k")
     #expect(try second.cache.value(String.self, forKey: "k") == "one")
-    // It is in both local tiers now.
     #expect(try second.cache.local.value(String.self, forKey: "k") == "one")
     #expect(try second.cache.value(String.self, forKey: "other") == nil)
     #expect(try second.cache.value(Int.self, forKey: "other") == nil)
@@ -48,7 +47,7 @@ import Testing
     #expect(try second.cache.value(String.self, forKey: "k") == nil)
   }
 
-  /// Expiries are by the clock of the local cache, which need not be the system's.
+  /// Expiries follow the local cache's clock, which need not be the system's.
   @Test(arguments: [false, true]) func livesAreMeasuredByTheClockOfTheCache(_ isBehind: Bool) throws {
     var local = CacheConfiguration()
     local.clock = .manual(ManualClock())
@@ -102,13 +101,13 @@ import Testing
     try await first.cache.set((0..<300).map { ("k\($0)", $0) }, expiresIn: .seconds(3_600))
     #expect(first.cache.statistics.requests == 1)
     for number in 0..<300 { try #require(try await second.cache.value(Int.self, forKey: "k\(number)") == number) }
-    // Nothing was absent for want of an answer.
+    // No value was missing for lack of a reply.
     #expect(first.cache.statistics.failures == 0 && second.cache.statistics.failures == 0)
     try await first.cache.removeValues(forKeys: (0..<300).map { "k\($0)" })
     try await wait { try (0..<300).allSatisfy { try second.cache.value(Int.self, forKey: "k\($0)") == nil } }
   }
 
-  /// Of several writes of one key in a request the last one is the one that stays.
+  /// The last of several writes to a key in one request wins.
   @Test(arguments: [nil, .seconds(3_600)] as [Duration?])
   func aKeyMayBeGivenTwice(_ lifetime: Duration?) async throws {
     let (first, second) = (try Machine(server), try Machine(server))
@@ -144,7 +143,7 @@ import Testing
       written.append(number)
     }
     try await removal.value
-    // Each was written before the removal began, and is gone, or after that, and is there.
+    // A write before the removal is gone, and one after it is there.
     let third = try Machine(server)
     var found: [Int?] = []
     for number in written { found.append(try await third.cache.value(Int.self, forKey: "k\(number)")) }
@@ -195,7 +194,7 @@ import Testing
       #expect(stored.range(of: Data("plain".utf8)) == nil)
       #expect(try second.cache.value(String.self, forKey: "k") == "a very plain text")
       #expect(try second.cache.local.value(String.self, forKey: "k") == "a very plain text")
-      // Without the key it is none.
+      // Unreadable without the encryption key.
       let third = try Machine(server)
       #expect(throws: CacheError.self) { try third.cache.value(String.self, forKey: "k") }
     }
@@ -212,7 +211,7 @@ import Testing
     try remove()
     func value() throws -> NSArray? { try second.cache.object(forKey: "k") as? NSArray }
     try await wait { try value() == nil }
-    // What is no object is one here, as in the local cache.
+    // A plain value reads as an object too, as in the local cache.
     try await first.cache.set("text", forKey: "k")
     #expect(try await second.cache.object(forKey: "k") as? NSString == "text")
   }

@@ -29,7 +29,7 @@ import Testing
     #expect(try first.cache.value(Int.self, forKey: "k0") == nil)
     try first.cache.flush(timeLimit: .seconds(600))
     try waitUntil { try second.cache.value(Int.self, forKey: "k0") == nil }
-    // Its own changes have come back, since a later one has, and have not removed what it wrote.
+    // Its own changes have come back, since a later one has, and have not removed its values.
     try second.cache.set("old", forKey: "marker")
     try second.cache.flush(timeLimit: .seconds(600))
     #expect(try first.cache.value(String.self, forKey: "marker") == "old")
@@ -60,7 +60,6 @@ import Testing
     let machine = try machine(limit: 10_000)
     server.stop(SIGKILL)
     try machine.cache.set(Data(count: 5_000), forKey: "a")
-    // In place of the one that waits.
     let error = #expect(throws: RemoteTierError.self) {
       for key in 0..<10 { try machine.cache.set(Data(count: 5_000), forKey: "b\(key)") }
     }
@@ -115,7 +114,7 @@ import Testing
     #expect(second.cache.close(timeLimit: .milliseconds(100)) == 1)
   }
 
-  /// What expires while it waits is gone for this machine at once, and for the fleet once its turn has come.
+  /// A queued write that expires is gone here at once, and in the fleet after its turn.
   @Test(arguments: [false, true]) func whatExpiresWhileItWaitsIsRemoved(_ isKept: Bool) throws {
     let folder = folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -173,12 +172,12 @@ import Testing
       try first.cache.removeAll(withPrefix: "p/")
       try first.cache.set("new", forKey: "p/2", expiresIn: .seconds(3_600))
       #expect(first.cache.close(timeLimit: .zero) > 0)
-      // What waits, and what was sent and is not known to have arrived.
+      // Queued writes, and those sent without a confirmation.
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
     }
     server.resume()
     let second = try machine(keptIn: folder)
-    // Before it is sent it is read.
+    // Reads see queued writes.
     #expect(try second.cache.value(Int.self, forKey: "k7") == 2)
     #expect(try second.cache.value(String.self, forKey: "removed") == nil)
     try second.cache.flush(timeLimit: .seconds(600))
@@ -190,7 +189,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }
 
-  /// What has arrived, although that is not known, has no effect a second time.
+  /// A resent write that already arrived has no second effect.
   @Test func whatIsSentAgainIsNoNewWrite() throws {
     let folder = folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -210,7 +209,7 @@ import Testing
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "second" }
   }
 
-  /// What is kept and cannot be read has numbers all the same: no new write is taken for one of them.
+  /// Unreadable files keep their numbers: no new write may reuse one.
   @Test func newWritesDoNotTakeThePlaceOfWhatCannotBeRead() throws {
     let folder = folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -243,7 +242,7 @@ import Testing
     try kept.close()
   }
 
-  /// Whoever can write to the folder can say that a write has any number.
+  /// Anyone with write access to the folder can forge a number.
   @Test func numbersThatNoWriteHasAreLeftAlone() throws {
     let folder = folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -279,12 +278,12 @@ import Testing
     server.resume()
     let heir = try machine(keptIn: folder)
     for number in 0..<3 { try waitUntil { try reader.cache.value(Int.self, forKey: "k\(number)") == number } }
-    // It sends what all of them have left.
+    // It sends the writes of all dead processes.
     #expect(heir.cache.close(timeLimit: .seconds(300)) == 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }
 
-  /// What was left is older than all that its heir writes, however long it takes to be sent.
+  /// Inherited writes are older than all writes of their heir, however late they are sent.
   @Test func whatProcessesHaveLeftGoesBeforeWhatTheirHeirWrites() throws {
     let folder = folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -349,7 +348,7 @@ import Testing
   }
 }
 
-/// Every value has to have gone through it.
+/// Every value must pass through it.
 private struct Inversion: ValueTransform {
   let identifier: UInt8 = 200
   let isRequired = true

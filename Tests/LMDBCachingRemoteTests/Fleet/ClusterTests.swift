@@ -4,7 +4,7 @@ import LMDBCachingRedis
 import RedisTestSupport
 import Testing
 
-/// A fleet's keys are on one node of a cluster, which any of the nodes names.
+/// A fleet's keys are on one node of a cluster, and any node redirects to it.
 @Suite struct ClusterTests {
   private func text(_ reply: RemoteReply) -> String {
     switch reply {

@@ -5,12 +5,10 @@ import RedisTestSupport
 import TestSupport
 import Testing
 
-/// Connections: over TCP and to a database, in time, and with servers that answer late or with errors.
 @Suite struct ConnectionTests {
   private static let ping = [RemoteCommand(["PING"])]
   private static let pong = [RemoteReply.bytes(Data("PONG".utf8))]
 
-  /// The two ways to ask.
   enum Way: CaseIterable { case waiting, calledBack }
 
   private func ask(
@@ -46,7 +44,7 @@ import Testing
     #expect(try other.cache.value(String.self, forKey: "k") == nil)
     try second.cache.set("new", forKey: "k")
     try waitUntil { try first.cache.value(String.self, forKey: "k") == "new" }
-    // Another database is none that the server has.
+    // The server does not have this database.
     var configuration = RedisConfiguration(host: host, port: server.port)
     configuration.database = 99
     let error = #expect(throws: RemoteTierError.self) {
@@ -72,7 +70,7 @@ import Testing
     #expect(try ask(server.tier(), way, .seconds(Int64.max)).get() == Self.pong)
   }
 
-  /// A reply of which there is always a little more is late all the same.
+  /// Progress on a reply does not extend its deadline.
   @Test(arguments: Way.allCases) func aReplyThatTricklesIsLate(_ way: Way) throws {
     let server = try ScriptedServer { command, _ in
       if command[0] != "PING" { return [.send("+OK\r\n")] }
@@ -83,7 +81,7 @@ import Testing
     #expect(error.code == .timedOut)
   }
 
-  /// A connection that takes longer than a request may is there for the next one.
+  /// A handshake slower than a request's deadline serves the next request.
   @Test(arguments: Way.allCases) func aSlowHandshakeIsNotBegunAgainAndAgain(_ way: Way) throws {
     let server = try ScriptedServer { command, _ in
       command[0] == "PING" ? [.send("+PONG\r\n")] : [.wait(1_500), .send("+OK\r\n")]
@@ -98,7 +96,6 @@ import Testing
     #expect(attempts > 1)
   }
 
-  /// What comes late is not taken for the reply to something else.
   @Test(arguments: Way.allCases) func aLateReplyIsNobodysElse(_ way: Way) throws {
     let count = Guarded(0)
     let server = try ScriptedServer { command, _ in
@@ -120,7 +117,7 @@ import Testing
       case .success(let replies):
         #expect(replies == [.bytes(Data(number.utf8))])
         answered += 1
-      // A connection that is late for too long is given up, with what is on it.
+      // A connection that is late for too long is closed.
       case .failure(let error): #expect(error.code == .timedOut)
       }
       return answered == 50
@@ -138,10 +135,10 @@ import Testing
     #expect(try ask(tier, way, .seconds(300)).get() == Self.pong)
   }
 
-  /// What was read from the first of several connections that the server refuses says why.
+  /// The error contains the server's reason for refusing a connection.
   @Test(arguments: Way.allCases) func aServerWithTooManyClientsIsNotReached(_ way: Way) throws {
     let server = try RedisServer("--maxclients", "1")
-    // The one that there may be.
+    // The only permitted connection.
     let first = try server.tier()
     try waitUntil { (try? first.sendAndWait(Self.ping, timeLimit: .seconds(300))) == Self.pong }
     for password in [nil, "word"] {
@@ -152,7 +149,7 @@ import Testing
     }
   }
 
-  /// 64 requests that one stall of the server holds up are one failure of it.
+  /// 64 requests in one stall of the server count as one failure.
   @Test func oneStallIsOneFailure() async throws {
     let server = try RedisServer()
     let machine = try Machine(server) { $0.timeLimit = .seconds(2) }
@@ -166,7 +163,7 @@ import Testing
     #expect(!machine.cache.health.areReadsSuspended)
   }
 
-  /// That nobody has a connection to spare says nothing of the server, nor of the value.
+  /// An exhausted pool says nothing about the server or the value.
   @Test func tooFewConnectionsAreNoFailureOfTheServer() throws {
     let server = try RedisServer()
     var configuration = RedisConfiguration(unixSocket: server.socket)
@@ -177,7 +174,7 @@ import Testing
     try machine.settle()
     let group = DispatchGroup()
     inBackground(group) {
-      // On the one connection; the server is idle meanwhile.
+      // Occupies the only connection while the server is idle.
       _ = try? tier.sendAndWait([RemoteCommand(["BLPOP", "nothing", "8"])], timeLimit: .seconds(300))
     }
     try waitUntil {
@@ -190,7 +187,7 @@ import Testing
     group.wait()
   }
 
-  /// A server that cannot write tells of changes all the same.
+  /// A server that cannot write still reports changes.
   @Test func aFullServerIsFollowedAgain() throws {
     let server = try RedisServer()
     let connections = Guarded(0)
@@ -207,7 +204,7 @@ import Testing
     try machine.settle()
   }
 
-  /// What some program has put into the stream stops nobody.
+  /// A foreign entry in the stream does not block followers.
   @Test func anEntryThatIsNoChangeIsPassedOver() throws {
     let server = try RedisServer()
     let (first, second) = (try Machine(server), try Machine(server))
@@ -255,7 +252,7 @@ import Testing
       #expect(!text.contains("sesame-7"))
       #expect(text.contains("/nowhere"))
     }
-    // A server may repeat what it was given.
+    // A server may echo the credentials.
     let server = try ScriptedServer { command, _ in
       if command[0] != "AUTH" { return [.send("+OK\r\n")] }
       let answer = "-ERR unknown command 'AUTH', with args beginning with: 'app' 'sesame-7'\r\n"

@@ -23,7 +23,7 @@ import Testing
     #expect(try machine.cache.value(String.self, forKey: "other") { _ in "loaded" } == "loaded")
     #expect(try machine.cache.value(String.self, forKey: "other") == "loaded")
     #expect(throws: RemoteTierError.self) { try machine.cache.set("new", forKey: "k") }
-    // Neither the old value nor the new one is known to be the fleet's.
+    // Either value may be the fleet's.
     #expect(try machine.cache.value(String.self, forKey: "k") == nil)
     try waitUntil { !machine.cache.health.isInTouch }
     try waitUntil {
@@ -76,7 +76,7 @@ import Testing
       _ = try second.cache.value(String.self, forKey: "k\(key)")
     }
     try second.settle()
-    // While its connection is away the server forgets changes.
+    // While the connection is down, the server forgets changes.
     try server.run("CLIENT", "KILL", "TYPE", "normal")
     try waitUntil { (try? first.cache.set((0..<400).map { ("k\($0)", "new") })) != nil }
     try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func aReaderThatIsLeftBehindKnows() throws {
-    // The server remembers fewer changes than are made while they are followed.
+    // The server remembers fewer changes than are made during the catch-up.
     let (first, second) = (try Machine(server) { $0.rememberedChanges = 1 }, try Machine(server))
     for round in 0..<10 {
       try first.cache.set((0..<500).map { ("k\($0)", round) })
@@ -114,13 +114,13 @@ import Testing
     }
     try waitUntil { second.cache.statistics.gaps > gaps && second.cache.health.isHealthy }
     try second.settle()
-    // What cannot be held against the server is not served.
+    // A value that cannot be validated is not served.
     #expect(try second.cache.value(String.self, forKey: "k1") == nil)
     try waitUntil { (try? first.cache.set("new", forKey: "k1")) != nil }
     try waitUntil { try second.cache.value(String.self, forKey: "k1") == "new" }
   }
 
-  /// It was counted first: who saw it was still served what the server had no more.
+  /// A gap used to be counted first: a reader of the count could still get values that the server had lost.
   @Test func nothingIsServedUncheckedOnceAGapIsCounted() throws {
     let (first, second) = (try Machine(server), try Machine(server))
     for round in 0..<10 {
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  /// A check of it is an error, and keeps nothing else from being checked.
+  /// Its validation fails, and does not stop other validations.
   @Test func somethingElseUnderAKeyIsNotWhatIsLocal() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
     do {
@@ -224,7 +224,7 @@ import Testing
     }
     #expect(!first.cache.health.areReadsSuspended && !first.cache.health.isHealthy)
     #expect(first.cache.health.failure?.code == .full)
-    // Also when it was tried once more.
+    // Also after a retry.
     #expect(throws: RemoteTierError.self) { try first.cache.set("more", forKey: "more") }
     #expect(first.cache.health.areWritesSuspended)
     try server.run("CONFIG", "SET", "maxmemory", "0")
@@ -255,7 +255,7 @@ import Testing
     #expect(message.hasPrefix("NOPERM"))
   }
 
-  /// What the article on running a fleet asks for is enough.
+  /// The permissions in the article on running a fleet suffice.
   @Test(arguments: [false, true]) func aUserNeedsTheseCommandsAndNoOthers(_ isBehind: Bool) throws {
     let commands = [
       "get", "getrange", "set", "mset", "del", "unlink", "eval", "xadd", "xread", "xrange", "xrevrange", "scan",

@@ -5,7 +5,7 @@ import RedisTestSupport
 import TestSupport
 import Testing
 
-/// What was written behind arrives, once and in order, whatever becomes of requests and replies.
+/// Queued writes arrive once and in order, whatever requests and replies are lost.
 @Suite struct LostWriteTests {
   let server: RedisServer
 
@@ -65,7 +65,7 @@ import Testing
     #expect(first.cache.statistics.givenUpWrites == 0)
   }
 
-  /// Another machine's write that came after this one's counts, whichever reply was lost.
+  /// Another machine's later write wins, whichever reply was lost.
   @Test func aLaterWriteOfAnotherMachineIsFollowedWhenTheReplyWasLost() throws {
     let tier = try faulty()
     let (first, second) = (try machine(tier), try Machine(server))
@@ -89,7 +89,7 @@ import Testing
     #expect(try second.cache.value(String.self, forKey: "k") == "second")
   }
 
-  /// A process that died before the power did has left writes in its folder that the server has had long since.
+  /// A folder restored to an earlier state has writes that the server already got.
   @Test func aQueueThatWasSetBackLosesNothing() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")
     let backup = FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")
@@ -111,7 +111,7 @@ import Testing
     }
     let second = try machine(server.tier(), keptIn: backup)
     try second.cache.flush(timeLimit: .seconds(300))
-    // What had been sent is not sent again, and what is new is.
+    // Only new writes are sent.
     let reader = try Machine(server)
     #expect(try reader.cache.value(Int.self, forKey: "a") == 59)
     try second.cache.set(100, forKey: "b")
@@ -119,7 +119,7 @@ import Testing
     try waitUntil { try reader.cache.value(Int.self, forKey: "b") == 100 }
   }
 
-  /// The server answers with an error and ends the connection while the value is being sent.
+  /// The server replies with an error and closes the connection during the upload.
   @Test(arguments: [false, true]) func aValueOverTheServersLimitIsGivenUp(_ isTCP: Bool) throws {
     let server = try RedisServer("--proto-max-bulk-len", "1mb", listens: isTCP)
     let tier = try isTCP ? RedisTier(RedisConfiguration(port: server.port)) : server.tier()
@@ -133,7 +133,7 @@ import Testing
     #expect(try second.cache.value(Data.self, forKey: "long") == nil)
   }
 
-  /// A tier that answers with more than it was asked for ends no process.
+  /// A tier that returns too many results crashes nothing.
   @Test(arguments: [false, true]) func moreResultsThanWritesAreAnError(_ isBehind: Bool) throws {
     let tier = try faulty()
     let first = try Machine(tier) { if isBehind { $0.writes = .behind(limit: 1 << 20) } }
@@ -174,7 +174,7 @@ import Testing
     let isLost = Guarded(false)
     let again = Gate()
     tier.set { request in
-      // The last step, which tells the fleet of it.
+      // The last step, which announces it to the fleet.
       if request.mentions("p/"), !request.mentions("e:p/"), !request.has("SCAN") {
         return isLost({ lost in
           defer { lost = true }; return lost
@@ -216,7 +216,7 @@ import Testing
       if accepted.current > 0 {
         #expect(try Machine.find(Int.self, "k", on: server) == accepted.current)
       }
-      // Nobody would tell it of changes any more.
+      // No changes would be reported to it any more.
       #expect(throws: RemoteTierError.self) { try machine.cache.value(Int.self, forKey: "here") }
       try server.run(["FLUSHALL"])
     }

@@ -23,15 +23,15 @@ import Testing
     }
     #expect(breaker.current.isOpen && breaker.current.failure == Self.failure)
     #expect(!isAllowed(second - 1))
-    // One is let through, and no other before it has ended.
+    // One probe at a time.
     #expect(isAllowed(second) && !isAllowed(second))
     #expect(breaker.current.isOpen)
-    // What was begun before says nothing of it.
+    // Requests from before the probe do not count.
     #expect(breaker { !$0.noteFailure(Self.failure, now: second + 1, since: 0, random: 0) })
     #expect(!isAllowed(second + 2))
     #expect(!fail(second, 0))
     #expect(!isAllowed(3 * second - 1) && isAllowed(3 * second))
-    // It never ended: another one, after as long a pause.
+    // The probe never ended: the next one starts after an equal pause.
     #expect(!isAllowed(5 * second - 1) && isAllowed(5 * second))
     #expect(!fail(5 * second, 0))
     #expect(!isAllowed(8 * second - 1) && isAllowed(8 * second))
@@ -42,7 +42,7 @@ import Testing
 
   private static let failure = RemoteTierError(.timedOut, "late")
 
-  /// What was under way together fails together, and is one failure.
+  /// Concurrent requests that fail together count as one failure.
   @Test func oneStallIsOneFailure() {
     var settings = BreakerSettings()
     settings.failures = 2
@@ -56,19 +56,19 @@ import Testing
     #expect(breaker.current.isOpen)
   }
 
-  /// Whoever reaches the server again has not found out whether it has room.
+  /// A reachable server may still have no space.
   @Test(arguments: [(RemoteTierError.Code.unreachable, true), (.timedOut, true), (.full, false), (.readOnly, false)])
   func aReachableServerMayStillBeFull(_ code: RemoteTierError.Code, _ closes: Bool) {
     var settings = BreakerSettings()
     settings.failures = 1
     let breaker = Guarded(CircuitBreaker(settings))
     #expect(breaker { $0.noteFailure(RemoteTierError(code, ""), now: 0, since: 0, random: 0) })
-    // What was begun before is no news.
+    // Requests from before the pause do not count.
     #expect(breaker { !$0.noteReachable(since: -1) })
     #expect(breaker { $0.noteReachable(since: 1) } == closes)
     #expect(breaker.current.isOpen != closes)
     #expect(breaker { $0.isAllowed(now: 1) } == closes)
-    // Another one may not be.
+    // The pause is over: the next write may succeed.
     breaker { $0.endPause(now: 1) }
     #expect(breaker { $0.isAllowed(now: 1) })
   }
@@ -114,7 +114,7 @@ import Testing
     try cache.close()
   }
 
-  /// What waited for an empty queue is let go of when it was, long before its time is over.
+  /// A cancelled wait for an empty queue is released at once, long before its deadline.
   @Test func aTimerKeepsNothingAlive() {
     let wish = Guarded(false)
     var kept: LastWish? = LastWish { wish { $0 = true } }
@@ -202,7 +202,7 @@ import Testing
       .array([.bytes(Data(id.utf8)), .array(fields)])
     }
     func text(_ text: String) -> RemoteReply { .bytes(Data(text.utf8)) }
-    // What is in it may be anything: it says that something may have changed.
+    // Unknown content means that something may have changed.
     let cases: [([RemoteReply], RemoteChange)] = [
       ([text("k"), text("a")], .key("a")), ([text("p"), text("")], .prefix("")), ([text("n"), text("")], .none),
       ([text("z"), text("")], .unknown), ([], .unknown), ([text("k")], .unknown), ([text("k"), .null], .unknown),
@@ -264,7 +264,6 @@ import Testing
         let confirms = awaited.confirm(revision(time))
         #expect(confirms)
       }
-      // One is left out.
       let missing = times.randomElement(using: &random)!
       var isComplete = true
       for time in 1...61 where time != missing {
@@ -281,7 +280,7 @@ import Testing
     for time in 1...(UnconfirmedRevisions.limit + 1) { awaited.insert(revision(time)) }
     var missed: [Int] = []
     for time in 1...(UnconfirmedRevisions.limit + 1) where !awaited.confirm(revision(time)) { missed.append(time) }
-    // When the last one is there that could be noted, and only once.
+    // Reported once, when the last revision that fits is noted.
     #expect(missed == [UnconfirmedRevisions.limit])
   }
 

@@ -9,13 +9,13 @@ import Testing
   import Glibc
 #endif
 
-/// A replica takes the place of the primary.
+/// A replica replaces the primary.
 @Suite struct ServerChangeTests {
-  /// A link to the socket of the one that is the primary.
+  /// A link to the primary's socket.
   private let link = "/tmp/f-\(UUID().uuidString.prefix(8))"
 
   private func lead(to server: RedisServer) throws {
-    // In one step, so that nobody finds nothing.
+    // Replaced atomically, so that the link always exists.
     let new = link + ".new"
     try FileManager.default.createSymbolicLink(atPath: new, withDestinationPath: server.socket)
     guard rename(new, link) == 0 else { throw CocoaError(.fileWriteUnknown) }
@@ -25,7 +25,7 @@ import Testing
     if case .bytes(let bytes) = reply { String(decoding: bytes, as: UTF8.self) } else { "" }
   }
 
-  /// A primary and its replica, which has all of it.
+  /// A primary and its synchronized replica.
   private func pair() throws -> (primary: RedisServer, replica: RedisServer) {
     let primary = try RedisServer(listens: true)
     let replica = try RedisServer("--replicaof", "127.0.0.1 \(primary.port)", listens: true)
@@ -42,7 +42,7 @@ import Testing
     #expect(try second.cache.value(String.self, forKey: "k") == "old")
     #expect(try primary.run("WAIT", "1", "100000") == .integer(1))
 
-    // What comes now does not reach it.
+    // Later writes to the old primary do not reach the new one.
     try replica.run("REPLICAOF", "NO", "ONE")
     try first.cache.set("new", forKey: "k")
     try first.cache.set("new", forKey: "lost")
@@ -61,7 +61,7 @@ import Testing
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "newest" }
   }
 
-  /// Connections to a primary that has become a replica survive that: nobody may stay with it.
+  /// Connections survive the demotion of a primary, but no machine may stay on them.
   @Test func aPrimaryThatBecomesAReplicaIsLeft() throws {
     let (primary, replica) = try pair()
     defer { unlink(link) }
@@ -74,13 +74,13 @@ import Testing
     try primary.run("REPLICAOF", "127.0.0.1", "\(replica.port)")
     try waitUntil { (try? first.cache.set("new", forKey: "k")) != nil }
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "new" }
-    // Both ask the new one: what only that has is found.
+    // Both use the new primary: its value is found.
     primary.stop(SIGKILL)
     try waitUntil { (try? second.cache.set("newest", forKey: "k")) != nil }
     try waitUntil { try first.cache.value(String.self, forKey: "k") == "newest" }
   }
 
-  /// What was fetched, and not heard of yet, may be lost as well as what was written.
+  /// A fetched value may be lost before its change was read, like a written one.
   @Test func whatWasFetchedAndTheNewPrimaryLacksIsServedByNobody() throws {
     let (primary, replica) = try pair()
     defer { unlink(link) }
@@ -92,7 +92,7 @@ import Testing
     #expect(try primary.run("WAIT", "1", "100000") == .integer(1))
     try second.settle()
     try replica.run("REPLICAOF", "NO", "ONE")
-    // Of what comes now the follower hears nothing.
+    // The follower does not read the coming changes.
     let gate = Gate()
     tier.set { $0.isBlocking ? .delayRequest(gate) : .none }
     try waitUntil { gate.count == 1 }
@@ -107,7 +107,7 @@ import Testing
     #expect(try second.cache.value(String.self, forKey: "k") == "old")
   }
 
-  /// The cursor of a server means nothing to another one, and what was removed last may not have reached it.
+  /// One server's cursor means nothing to another, and the last removals may not have been replicated.
   @Test(arguments: [false, true], ["SCAN", "end"])
   func aRemovalOfManyIsWholeAlthoughAnotherServerTakesOver(_ isBehind: Bool, _ place: String) throws {
     let (primary, replica) = try pair()
@@ -120,7 +120,7 @@ import Testing
     try writer.cache.set("other", forKey: "other")
     #expect(try primary.run("WAIT", "1", "100000") == .integer(1))
 
-    // It has removed some of them, or all, of which the other one knows nothing.
+    // It has removed some of them or all, unknown to the other server.
     let gate = Gate()
     let met = Guarded(0)
     tier.set { request in
@@ -149,7 +149,7 @@ import Testing
     gate.open()
     group.wait()
     if case .failure? = removed.current {
-      // Told: it is to be done again. What is in a queue is sent again by itself.
+      // The caller must retry. Queued removals are resent automatically.
       #expect(!isBehind)
       try waitUntil { (try? machine.cache.removeAll(withPrefix: "p/")) != nil }
     }

@@ -14,7 +14,7 @@
 
     init() throws { server = try RedisServer() }
 
-    /// A thread that is signaled more often than it may wait (by a profiler, say) ends its wait all the same.
+    /// Signals at a higher rate than the timeout (from a profiler, for example) must not prolong it.
     @Test func signalsDoNotProlongAWait() throws {
       var action = sigaction()
       action.__sigaction_handler.sa_handler = { _ in }
@@ -29,7 +29,7 @@
           let count = try bytes.withUnsafeMutableBytes {
             try socket.receive(into: $0, before: MonotonicClock.nanoseconds + 400_000_000)
           }
-          // Its number is not to be used once it has ended.
+          // The thread's identifier is invalid once it has ended.
           thread { $0 = nil }
           received { $0 = .some(count) }
         } catch {

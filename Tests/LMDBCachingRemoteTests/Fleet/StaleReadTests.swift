@@ -7,7 +7,7 @@ import Testing
 
 @testable import LMDBCachingRemote
 
-/// Nothing older is read than what is promised, and nothing old stays.
+/// No read is staler than promised, and stale values do not stay.
 @Suite struct StaleReadTests {
   let server: RedisServer
 
@@ -17,7 +17,7 @@ import Testing
 
   private static func isRead(_ request: FaultyTier.Request) -> Bool { request.has("GET") && !request.isBlocking }
 
-  /// A server may say that a value is of the last change that there can be: nothing could take its place.
+  /// A forged maximum revision could never be replaced.
   @Test func aRevisionBehindAllOthersIsNone() throws {
     let writer = try Machine(server)
     try writer.cache.set("old", forKey: "k")
@@ -34,7 +34,7 @@ import Testing
     try waitUntil { try reader.cache.value(String.self, forKey: "k") == "new" }
   }
 
-  /// One that this machine has may be of it, since somebody can write to its directory.
+  /// A local value may have it too, since others may write to the directory.
   @Test(arguments: [false, true]) func aLocalRevisionBehindAllOthersHarmsNothing(_ isReadFirst: Bool) throws {
     let writer = try Machine(server)
     try writer.cache.set("old", forKey: "k")
@@ -48,14 +48,14 @@ import Testing
       directory = reader.directory
     }
     try writer.cache.set("new", forKey: "k")
-    // What the directory holds is held against what the server has.
+    // Local values are validated against the server.
     let reader = try Machine(server, directory: directory, settles: !isReadFirst)
     if isReadFirst { _ = try reader.cache.value(String.self, forKey: "k") }
     try reader.settle()
     _ = try reader.cache.value(String.self, forKey: "k")
   }
 
-  /// What the server has said before does not take the place of what was written since.
+  /// An older reply must not replace a newer local write.
   @Test(arguments: [false, true]) func aReadUnderWayDoesNotReplaceWhatWasWrittenBehind(_ isRemoval: Bool) throws {
     let tier = try faulty()
     let (first, second) = (try Machine(tier) { $0.writes = .behind(limit: 1 << 20) }, try Machine(server))
@@ -80,7 +80,7 @@ import Testing
     #expect(try first.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "new"))
   }
 
-  /// Two threads write one key: what stays here is what the fleet has.
+  /// Two threads write one key: the local value must be the fleet's.
   @Test(arguments: [false, true]) func whatStaysHereIsWhatTheFleetHas(_ isBehind: Bool) throws {
     let first = try Machine(server) { if isBehind { $0.writes = .behind(limit: 1 << 20) } }
     for round in 0..<10 {
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  /// It is in touch when it has read what was changed meanwhile, and not before.
+  /// It is in touch only after it has read the changes it missed.
   @Test func nothingIsServedBeforeTheChangesWereRead() throws {
     let tier = try faulty()
     let first = try Machine(server)
@@ -131,7 +131,7 @@ import Testing
     try second.settle()
   }
 
-  /// After a gap what cannot be held against the server is not served.
+  /// After a gap, values that cannot be validated are not served.
   @Test(arguments: [false, true]) func aCheckThatFailsServesNothing(_ isAsync: Bool) async throws {
     let tier = try faulty()
     let (first, second) = (try Machine(server), try Machine(tier))
@@ -161,7 +161,7 @@ import Testing
     try second.settle()
   }
 
-  /// It has no revision that could be held against the server's.
+  /// It has no revision to validate against the server's.
   @Test func whatIsInMemoryAloneIsLetGoOfAfterAGap() throws {
     let tier = try faulty()
     let (first, second) = (try Machine(server), try Machine(tier))
@@ -169,7 +169,7 @@ import Testing
     tier.set { $0.isBlocking ? .timeOut : .none }
     try server.run("CLIENT", "KILL", "TYPE", "normal")
     try waitUntil { !second.cache.health.isInTouch }
-    // A disk on which no journal can be made.
+    // No journal can be created on this disk.
     try Data().write(to: second.directory.appendingPathComponent("journals"))
     try waitUntil { (try? second.cache.set("old", forKey: "k")) != nil }
     guard case .memoryOnly = second.cache.local.health else { throw NotInTime() }
@@ -186,7 +186,7 @@ import Testing
     try body(machine.cache)
   }
 
-  /// With that setting nothing is served that the fleet may have changed: at the beginning either.
+  /// With this setting no possibly changed value is served, not even at the start.
   @Test func nothingIsServedBeforeTheFleetWasHeardOf() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
     do {
@@ -204,7 +204,7 @@ import Testing
     for _ in 0..<100 { #expect(try machine.cache.local.value(String.self, forKey: "k") == "new") }
   }
 
-  /// What waits in a queue is what its process reads, whoever else stores something in the directory.
+  /// A process reads its queued writes, even if others store values in the directory.
   @Test func aProcessReadsWhatItWroteInADirectoryThatItShares() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
     let tier = try faulty()
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  /// What was written behind has a revision, and stays when it is held against the server.
+  /// A queued write gets a revision and survives validation.
   @Test func whatWasWrittenBehindIsThereAfterARestart() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
     do {
@@ -245,14 +245,14 @@ import Testing
     #expect(machine.cache.statistics.hits == 0)
   }
 
-  /// Who does not keep up with the fleet's changes is out of touch, and says by how much.
+  /// A machine that falls behind the fleet's changes is out of touch, and reports its lag.
   @Test func whoFallsBehindIsOutOfTouch() throws {
     let tier = try faulty()
     let (first, second) = (try Machine(server), try Machine(tier) { $0.timeLimit = .seconds(5) })
     try first.cache.set("old", forKey: "k")
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "old" }
     #expect(second.cache.statistics.lag == .zero)
-    // The stream always ends a minute after what was read.
+    // The stream always ends a minute after the last entry read.
     tier.set { request in
       guard request.has("XREAD") else { return .none }
       return .change { replies in

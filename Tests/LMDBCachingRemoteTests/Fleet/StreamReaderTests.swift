@@ -3,7 +3,7 @@ import Testing
 
 @testable import LMDBCachingRemote
 
-/// What replies mean for a machine's place in the stream.
+/// How replies move a machine's position in the stream.
 @Suite struct StreamReaderTests {
   private static func text(_ text: String) -> RemoteReply { .bytes(Data(text.utf8)) }
 
@@ -29,7 +29,7 @@ import Testing
     return [text(mark), read, .array(hasLast ? [entry("1-0")] : []), .array([entry(newest)]), role]
   }
 
-  /// One that is in touch at 5-0.
+  /// A reader that is in touch at 5-0.
   private static func connected() throws -> StreamReader {
     var reader = StreamReader(RemoteNames(prefix: "p"))
     _ = reader.connectCommands()
@@ -74,29 +74,29 @@ import Testing
   }
 
   @Test func whatIsStoredAndNotInTheStreamIsAGap() throws {
-    // A new primary that ends before it.
+    // A new primary whose stream ends before it.
     var reader = try Self.connected()
     reader.note(Self.revision("7-0"))
     _ = reader.connectCommands()
     #expect(try reader.didConnect(Self.connection(last: "5-0", has: true)) == .connected(hasGap: true))
-    // One that has other changes in its place.
+    // A new primary with other changes in its place.
     reader = try Self.connected()
     reader.note(Self.revision("7-0"))
     _ = reader.connectCommands()
     #expect(try reader.didConnect(Self.connection(last: "9-0", has: true)) == .connected(hasGap: false))
     _ = reader.readCommands(wait: .seconds(1))
     #expect(try Self.follow(&reader, Self.page(["8-0", "9-0"], newest: "9-0")).hasGap)
-    // One that has it.
+    // A new primary that has it.
     reader = try Self.connected()
     for _ in 0..<2 { reader.note(Self.revision("7-0")) }
     _ = reader.readCommands(wait: .seconds(1))
     #expect(try !Self.follow(&reader, Self.page(["6-0", "7-0", "8-0"], newest: "8-0")).hasGap)
-    // The connection stays, and its server has become another one.
+    // The server behind the same connection has changed.
     reader.note(Self.revision("9-0"))
     _ = reader.readCommands(wait: .seconds(1))
     let (hasGap, error) = try Self.follow(&reader, Self.page([], newest: "8-0"))
     #expect(hasGap && error?.code == .unreachable)
-    // What is noted while the reply is under way may be missing from it.
+    // A reply may lack changes noted while it was under way.
     reader = try Self.connected()
     _ = reader.readCommands(wait: .seconds(1))
     reader.note(Self.revision("7-0"))
@@ -123,7 +123,7 @@ import Testing
       _ = reader.readCommands(wait: .seconds(1))
       #expect(throws: RemoteTierError.self) { try reader.didRead(replies) }
     }
-    // A replica that was one all the time is followed; so is a server that does not say what it is.
+    // A server that was always a replica is followed, and so is one that hides its role.
     for role in [Self.replica, .error("NOPERM no")] {
       var reader = StreamReader(RemoteNames(prefix: "p"))
       _ = reader.connectCommands()
@@ -149,7 +149,7 @@ import Testing
     #expect(reader.isAtEnd && reader.distance == 0)
   }
 
-  /// Somebody else's entry, or a server whose clock is far ahead.
+  /// A foreign entry, or a server whose clock is far ahead.
   @Test func noDistanceIsTooLong() throws {
     var reader = try Self.connected()
     _ = reader.connectCommands()

@@ -4,7 +4,7 @@ import LMDBCachingRedis
 import RedisTestSupport
 import Testing
 
-/// A machine of a fleet: a directory of its own, and a cache.
+/// A fleet's machine: a directory and a cache.
 final class Machine: Sendable {
   let directory: URL
   let cache: DistributedCache
@@ -19,7 +19,7 @@ final class Machine: Sendable {
     self.directory =
       directory ?? FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
     var configuration = DistributedCacheConfiguration()
-    // A machine that tests share may take its time.
+    // Generous, since tests share the machine.
     configuration.timeLimit = .seconds(300)
     change(&configuration)
     cache = try DistributedCache(
@@ -43,19 +43,19 @@ final class Machine: Sendable {
     if !keepsDirectory { try? FileManager.default.removeItem(at: directory) }
   }
 
-  /// What a machine finds that has nothing.
+  /// The value that a new machine finds.
   static func find<V: Codable & Sendable>(_ type: V.Type, _ key: String, on server: RedisServer) throws -> V? {
     let machine = try Machine(server)
     return try withExtendedLifetime(machine) { try machine.cache.value(type, forKey: key) }
   }
 
-  /// Waits until it hears of the fleet, and what it has is known to be the newest.
+  /// Waits until it follows the fleet and its values are known to be current.
   func settle() throws { try waitUntil { cache.health.isSettled } }
 }
 
 struct NotInTime: Error {}
 
-/// Waits until something is so, five minutes at most.
+/// Waits for a condition, five minutes at most.
 func waitUntil(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) throws {
   let limit = Date(timeIntervalSinceNow: 300)
   while try !condition() {
@@ -67,7 +67,7 @@ func waitUntil(sourceLocation: SourceLocation = #_sourceLocation, _ condition: (
   }
 }
 
-/// The same for tasks, which hold no thread meanwhile.
+/// Waits without blocking a thread.
 func wait(
   sourceLocation: SourceLocation = #_sourceLocation, until condition: () async throws -> Bool
 ) async throws {
