@@ -9,8 +9,8 @@ extension EFStorageLMDBCache {
   /// var temperature: Double
   /// ```
   ///
-  /// It is the entry that an `LMDBStore` over the same cache has under the key. The key's and the namespace's hooks belong
-  /// to stores: setting the property does not call them.
+  /// It is the entry that an `LMDBStore` over the same cache has under the key. The key's and the namespace's hooks
+  /// belong to stores: setting the property does not call them.
   ///
   /// - Parameter cache: The cache; the default cache if none is given.
   public init<K: KeyType>(_ key: K, in cache: LMDBCache? = LMDBCache.makeDefault()) where K.ValueType == Content {

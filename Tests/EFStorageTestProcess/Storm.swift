@@ -2,8 +2,8 @@ import EFStorageLMDBCache
 import Foundation
 import Synchronization
 
-/// Threads that read properties and values while another one writes them. In this program, since the client of an optimized
-/// build must be optimized, too: a read that is torn there is whole in a debug build.
+/// Threads that read properties and values while another one writes them. In this program, since the client of an
+/// optimized build must be optimized, too: a read that is torn there is whole in a debug build.
 enum Storm {
   struct Pair: Codable, LMDBCacheStorable, Equatable {
     var number: Int

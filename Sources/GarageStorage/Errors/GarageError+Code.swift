@@ -9,8 +9,8 @@ extension GarageError {
       self.number = number
     }
 
-    /// There is no parked object of the type with the identifier, where there has to be one: to delete it, or to ask for
-    /// or set its sync status. Retrieving an object that is not there is not an error.
+    /// There is no parked object of the type with the identifier, where there has to be one: to delete it, or to ask
+    /// for or set its sync status. Retrieving an object that is not there is not an error.
     public static let failedToRetrieveObject = Code("failedToRetrieveObject", 1)
     /// An object is to be a root, and its type is neither `Identifiable` nor `Hashable`.
     public static let missingConformance = Code("missingConformance", 2)

@@ -5,8 +5,8 @@ public import Foundation
 /// Match on ``code``; the message is for people and may change between versions. Nothing that was stored is lost or
 /// replaced by a failure.
 ///
-/// What cannot be decoded is thrown as a `DecodingError`, as by every decoder, whose context has the `GarageError` as its
-/// `underlyingError`: ``Code/undecodable`` and ``Code/missingReference``. Match both kinds by the code, or ask
+/// What cannot be decoded is thrown as a `DecodingError`, as by every decoder, whose context has the `GarageError` as
+/// its `underlyingError`: ``Code/undecodable`` and ``Code/missingReference``. Match both kinds by the code, or ask
 /// ``init(_:)`` for the error:
 ///
 /// ```swift
@@ -19,8 +19,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// Other errors that code of the stored types throws while it encodes or decodes itself are passed on as they are, but for
-/// `EncodingError`: it comes as ``Code/unencodable``, whose message names the object.
+/// Other errors that code of the stored types throws while it encodes or decodes itself are passed on as they are, but
+/// for `EncodingError`: it comes as ``Code/unencodable``, whose message names the object.
 public struct GarageError: LocalizedError, Sendable {
   public var code: Code
   /// What happened, to which object, and what can be done about it.

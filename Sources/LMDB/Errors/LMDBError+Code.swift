@@ -103,8 +103,8 @@ extension LMDBError {
       "lockTimeout",
       "Another process holds a lock of the file and does not let go. Continue it if it is suspended, or end it.")
 
-    /// A name of LMDB's stands for a link, a FIFO or something else that is no regular file, or for a file that has other
-    /// names (hard links), and so is somebody else's, too. It was not touched.
+    /// A name of LMDB's stands for a link, a FIFO or something else that is no regular file, or for a file that has
+    /// other names (hard links), and so is somebody else's, too. It was not touched.
     public static let foreignFile = Code(
       "foreignFile",
       "A file of LMDB's is a link, is no regular file, or has other names. Remove it, or choose another directory.")

@@ -4,12 +4,13 @@ import Synchronization
 
 /// Runs the work of a cache's functions with completions, and of those for tasks.
 ///
-/// The work may block, so it runs on threads of its own: on Linux, Swift's pool and Dispatch's have about as many threads as
-/// there are processors.
+/// The work may block, so it runs on threads of its own: on Linux, Swift's pool and Dispatch's have about as many
+/// threads as there are processors.
 ///
-/// Writes run one after the other, in the order of the calls. A read sees every write that was called for before it, and runs
-/// beside other reads. Work *aside* may take long: it sees the earlier writes, and later ones do not wait for it. The *last*
-/// work waits for everything before it. Completions run when their work has ended: one that waits holds nothing up.
+/// Writes run one after the other, in the order of the calls. A read sees every write that was called for before it,
+/// and runs beside other reads. Work *aside* may take long: it sees the earlier writes, and later ones do not wait for
+/// it. The *last* work waits for everything before it. Completions run when their work has ended: one that waits holds
+/// nothing up.
 final class BackgroundQueue: Sendable {
   enum Access { case read, write, aside, last }
 

@@ -1,5 +1,5 @@
-/// A type that a cache keeps as a value of another type: in Storez's `LMDBStore`, under a typed key, and in a property of
-/// EFStorage.
+/// A type that a cache keeps as a value of another type: in Storez's `LMDBStore`, under a typed key, and in a property
+/// of EFStorage.
 ///
 /// ```swift
 /// extension Words: LMDBConvertible {

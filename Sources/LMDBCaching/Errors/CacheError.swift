@@ -24,15 +24,16 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
     public static let corruptedRecord = Code("corruptedRecord")
     /// The entry was written by a newer version of this package.
     public static let unsupportedRecord = Code("unsupportedRecord")
-    /// The directory cannot hold a cache: it is none, or cannot be made, or is not empty and no cache; or a link, a FIFO, a
-    /// file with other names or somebody's file is in the place of one of the cache's. Nothing was changed.
+    /// The directory cannot hold a cache: it is none, or cannot be made, or is not empty and no cache; or a link, a
+    /// FIFO, a file with other names or somebody's file is in the place of one of the cache's. Nothing was changed.
     public static let invalidDirectory = Code("invalidDirectory")
     /// The operating system refused access to the directory or to a file in it.
     public static let permissionDenied = Code("permissionDenied")
     /// The directory is on a remote file system, where memory maps and locks cannot be trusted.
     public static let remoteFileSystem = Code("remoteFileSystem")
-    /// Another process, another cache of this process, or an earlier run, uses this directory with another ``Durability``.
-    /// Also at opening a cache with ``Durability/fast`` that was open when the operating system stopped, with another one.
+    /// Another process, another cache of this process, or an earlier run, uses this directory with another
+    /// ``Durability``. Also at opening a cache with ``Durability/fast`` that was open when the operating system
+    /// stopped, with another one.
     public static let durabilityMismatch = Code("durabilityMismatch")
     /// This process has the directory open with another ``CacheConfiguration/disk``, or another clock.
     public static let configurationMismatch = Code("configurationMismatch")
@@ -55,13 +56,14 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
     /// ``CacheConfiguration/Disk/recoversFromDamage`` is off.
     public static let damagedDatabase = Code("damagedDatabase")
     /// Another process is at the cache, and was for too long or is not to be disturbed: try again. Also where this very
-    /// thread is opening the directory, or where the directory was deleted and another cache of this process has the one in
-    /// its place.
+    /// thread is opening the directory, or where the directory was deleted and another cache of this process has the
+    /// one in its place.
     public static let busy = Code("busy")
     /// The cache was damaged, and made anew when it was opened: see ``CacheRecovery``.
     public static let rebuilt = Code("rebuilt")
-    /// Another process holds a lock of the cache for longer than ``CacheConfiguration/Disk/lockTimeout``: it is suspended, say.
-    /// At opening, of conditional writes beside other processes, and as the reason of ``CacheHealth/memoryOnly(_:)``.
+    /// Another process holds a lock of the cache for longer than ``CacheConfiguration/Disk/lockTimeout``: it is
+    /// suspended, say. At opening, of conditional writes beside other processes, and as the reason of
+    /// ``CacheHealth/memoryOnly(_:)``.
     public static let lockTimeout = Code("lockTimeout")
     /// At opening: the cache is open in a process of another PID namespace, of another container, say.
     public static let processNamespaceMismatch = Code("processNamespaceMismatch")

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A load that threads and tasks wait for.
 ///
-/// The thread that leads it runs it, or another thread or a task of its own. A closure tells a waiter of the outcome: it
-/// wakes a thread and resumes a task.
+/// The thread that leads it runs it, or another thread or a task of its own. A closure tells a waiter of the outcome:
+/// it wakes a thread and resumes a task.
 final class Flight: Sendable {
   struct Waiter: Hashable {
     fileprivate let number: Int

@@ -34,7 +34,8 @@ final class Load: Sendable {
 
   /// Refuses a load that the caller runs inside, and that would wait for itself.
   ///
-  /// - Parameter includesTasks: Whether a task that was started in the load counts as part of it. It is not if the load does not
+  /// - Parameter includesTasks: Whether a task that was started in the load counts as part of it. It is not if the load
+  ///   does not
   ///   wait for it, which only a wait shows.
   /// - Throws: `.recursiveLoad`
   static func checkRecursion(_ key: ByteKey, _ cache: SingleFlight, includesTasks: Bool) throws(CacheError) {
@@ -97,7 +98,8 @@ final class Load: Sendable {
   /// Makes the value not be stored. A write of the key does so with the store's lock held, before it can be read.
   func supersede() { isWritten.store(true, ordering: .releasing) }
 
-  /// Notes a change that was made in a remote tier: what was loaded is stored only if it is of this revision or a later one.
+  /// Notes a change that was made in a remote tier: what was loaded is stored only if it is of this revision or a later
+  /// one.
   func invalidate(below revision: UInt64) { invalidation.max(revision, ordering: .releasing) }
 
   /// Whether no later change of the remote tier is known than the one that made a value.
@@ -122,8 +124,8 @@ final class Load: Sendable {
 
   func expect(_ tags: EntryTags?) { self.tags.withLock { $0.expected = tags } }
 
-  /// The closure may choose the tags. The expected ones decide which callers join the load, the final ones whether its value is
-  /// stored.
+  /// The closure may choose the tags. The expected ones decide which callers join the load, the final ones whether its
+  /// value is stored.
   func noteRemoval(ofTag hash: UInt64) {
     let isExpected = tags.withLock { tags in
       tags.removed.insert(hash)

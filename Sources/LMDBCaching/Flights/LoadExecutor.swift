@@ -3,9 +3,9 @@ import Platform
 
 /// Runs loads beside their callers: those of the background, and those with a time limit.
 ///
-/// They are tasks, so that they have the task-local values of their callers, such as the span that is a trace's parent. They
-/// have threads of their own, since they may block: on Linux, Swift's pool and Dispatch's have about as many threads as there
-/// are processors. A load may wait for another one, so the number of threads is not small.
+/// They are tasks, so that they have the task-local values of their callers, such as the span that is a trace's parent.
+/// They have threads of their own, since they may block: on Linux, Swift's pool and Dispatch's have about as many
+/// threads as there are processors. A load may wait for another one, so the number of threads is not small.
 final class LoadExecutor: TaskExecutor {
   private static let shared = LoadExecutor()
   private let threads = ThreadPool(name: "LMDB loads", maximumCount: 16_384)

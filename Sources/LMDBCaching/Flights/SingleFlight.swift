@@ -1,16 +1,16 @@
 import Platform
 import Synchronization
 
-/// Makes concurrent loads of one key a single one: the first caller leads, the others join and get its outcome. Threads and
-/// tasks fly together, through every cache of the process on the directory.
+/// Makes concurrent loads of one key a single one: the first caller leads, the others join and get its outcome. Threads
+/// and tasks fly together, through every cache of the process on the directory.
 ///
-/// A thread without a time limit leads by running its load itself; with one, another thread runs it. A task's load runs in a
-/// task of its own. Waiting tasks hold no thread.
+/// A thread without a time limit leads by running its load itself; with one, another thread runs it. A task's load runs
+/// in a task of its own. Waiting tasks hold no thread.
 ///
-/// **Waits end.** A load that asks for its own key is an error. A load may still need its waiter in a way that is not visible,
-/// through other loads or another thread. So the wait for another caller's load has a limit; after it *one* waiter leads a
-/// load in its place, which the others join, and for which they wait twice as long. A caller with a time limit gives up at that limit instead, unless it is inside a
-/// load, which may be part of a circle.
+/// **Waits end.** A load that asks for its own key is an error. A load may still need its waiter in a way that is not
+/// visible, through other loads or another thread. So the wait for another caller's load has a limit; after it *one*
+/// waiter leads a load in its place, which the others join, and for which they wait twice as long. A caller with a time
+/// limit gives up at that limit instead, unless it is inside a load, which may be part of a circle.
 final class SingleFlight: Sendable {
   typealias Outcome = Result<any Sendable, any Error>
 

@@ -3,8 +3,8 @@ import LMDBCaching
 
 /// Why an import ended before its source did, or did not begin, with the remedy in its message.
 ///
-/// What cannot be taken of a single entry is no error: see ``ImportReport``. Match on ``code``; the message is for people and
-/// may change between versions.
+/// What cannot be taken of a single entry is no error: see ``ImportReport``. Match on ``code``; the message is for
+/// people and may change between versions.
 public struct ImportError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -12,8 +12,8 @@ public struct ImportRefusal: Sendable, Equatable {
     public static let missingValue = Reason("missingValue")
     /// What should name a file of the source names one elsewhere. It was not opened.
     public static let foreignName = Reason("foreignName")
-    /// A link, a FIFO, a device, or a directory where there should be a file. It was not opened. Where an entry names it as
-    /// the file of its value, the entry is ``unreadable``.
+    /// A link, a FIFO, a device, or a directory where there should be a file. It was not opened. Where an entry names
+    /// it as the file of its value, the entry is ``unreadable``.
     public static let notAFile = Reason("notAFile")
     /// The value is not as it was written: its archive is damaged, or its file cut off.
     public static let damagedValue = Reason("damagedValue")
@@ -21,8 +21,8 @@ public struct ImportRefusal: Sendable, Equatable {
     public static let wrongType = Reason("wrongType")
     /// The value is longer than ``ImportOptions/maximumValueSize``.
     public static let tooLarge = Reason("tooLarge")
-    /// The operating system, or the database, failed to read it; what is in the place of its file is none; or it is in a
-    /// directory that is too deep.
+    /// The operating system, or the database, failed to read it; what is in the place of its file is none; or it is in
+    /// a directory that is too deep.
     public static let unreadable = Reason("unreadable")
     /// The entry was taken, and YYCache's extended data of it was not: the cache has no place for it.
     public static let extendedData = Reason("extendedData")

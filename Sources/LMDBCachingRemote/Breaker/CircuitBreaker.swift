@@ -4,10 +4,11 @@ import Platform
 /// When a remote tier that fails is asked again. A value: whoever has it guards it.
 ///
 /// Closed, everything is asked. After several failures in a row it is open: nothing is asked for a while, then one
-/// request, whose success closes it, and whose failure makes the next while twice as long. M. Nygard, "Release It!" (2007).
+/// request, whose success closes it, and whose failure makes the next while twice as long. M. Nygard, "Release It!"
+/// (2007).
 ///
-/// Requests that were under way together, and fail together, are one failure: what one stall of the server holds up says it
-/// once.
+/// Requests that were under way together, and fail together, are one failure: what one stall of the server holds up
+/// says it once.
 struct CircuitBreaker: Sendable {
   private enum State: Sendable {
     case closed(failures: Int)
@@ -34,8 +35,8 @@ struct CircuitBreaker: Sendable {
   var isOpen: Bool { if case .closed = state { false } else { true } }
 
   /// Whether a request may be made. The one that is let through when the pause is over has to be followed by
-  /// ``noteSuccess()`` or ``noteFailure(_:now:since:random:)``; if it is not, another one is let through after as long a
-  /// pause.
+  /// ``noteSuccess()`` or ``noteFailure(_:now:since:random:)``; if it is not, another one is let through after as long
+  /// a pause.
   mutating func isAllowed(now: Int64) -> Bool {
     switch state {
     case .closed: return true
@@ -56,7 +57,8 @@ struct CircuitBreaker: Sendable {
 
   /// - Parameters:
   ///   - start: When the request was begun.
-  ///   - random: From 0 to 1: by how much of its half a pause is shorter, so that a fleet does not come back at one moment.
+  ///   - random: From 0 to 1: by how much of its half a pause is shorter, so that a fleet does not come back at one
+  ///     moment.
   /// - Returns: Whether it is open now and was not before.
   mutating func noteFailure(_ error: RemoteTierError, now: Int64, since start: Int64, random: Double) -> Bool {
     switch state {

@@ -31,12 +31,14 @@ extension DistributedCache {
     if count > 0 { throw RemoteTierError(.timedOut, "\(count) writes wait to be sent; they are tried again.") }
   }
 
-  /// Ends the use of the server: what waits to be sent is sent first, for as long as `timeLimit`, and nothing else is taken.
+  /// Ends the use of the server: what waits to be sent is sent first, for as long as `timeLimit`, and nothing else is
+  /// taken.
   ///
-  /// The local cache stays open, and is read by itself from then on: nobody tells it any more what other machines change.
-  /// The remote tier is closed, also for whoever else was given it.
+  /// The local cache stays open, and is read by itself from then on: nobody tells it any more what other machines
+  /// change. The remote tier is closed, also for whoever else was given it.
   ///
-  /// - Returns: How many writes could not be sent, and are lost; those that are kept in a folder are sent by the next process
+  /// - Returns: How many writes could not be sent, and are lost; those that are kept in a folder are sent by the next
+  ///   process
   ///   that is given it.
   @_disfavoredOverload @discardableResult
   public func close(timeLimit: Duration = .seconds(5)) -> Int {

@@ -3,15 +3,16 @@ import Platform
 import Synchronization
 
 extension DistributedCache {
-  /// The value under `key`; where no tier has one that is fresh, what `load` returns, which is stored for the whole fleet.
+  /// The value under `key`; where no tier has one that is fresh, what `load` returns, which is stored for the whole
+  /// fleet.
   ///
   /// One task of the fleet loads: the machines take turns with a lease on the server, see
   /// ``DistributedCacheConfiguration/leaseDuration``, the processes of a machine and the tasks of a process as
-  /// `LMDBCache.value(_:forKey:options:load:)` says. What it says of values that are served while they are loaded anew, or
-  /// since loading fails, holds here: they are this machine's.
+  /// `LMDBCache.value(_:forKey:options:load:)` says. What it says of values that are served while they are loaded anew,
+  /// or since loading fails, holds here: they are this machine's.
   ///
-  /// **Writes meanwhile.** A write or a removal of the key anywhere in the fleet takes the lease away: what is loaded is
-  /// returned, and not stored. While the server does not answer each machine loads for itself, and stores here.
+  /// **Writes meanwhile.** A write or a removal of the key anywhere in the fleet takes the lease away: what is loaded
+  /// is returned, and not stored. While the server does not answer each machine loads for itself, and stores here.
   ///
   /// - Throws: as that function.
   @_disfavoredOverload @inlinable

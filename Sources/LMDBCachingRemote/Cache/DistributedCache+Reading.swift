@@ -146,8 +146,8 @@ extension DistributedCache {
     return value
   }
 
-  /// What the server has; `nil` if it has nothing, or nothing that can be read: that is logged, and the next write of the
-  /// key replaces it.
+  /// What the server has; `nil` if it has nothing, or nothing that can be read: that is logged, and the next write of
+  /// the key replaces it.
   private func entry(_ reply: RemoteReply, _ key: String) -> (entry: PortableEntry, revision: RemoteRevision)? {
     do {
       return try readEntry(reply, key)

@@ -15,7 +15,8 @@ extension DistributedCache {
     case local
     /// What was local is old, and gone.
     case absent
-    /// What is local may not be served: whether it is the newest cannot be found out. What is found instead is not stored.
+    /// What is local may not be served: whether it is the newest cannot be found out. What is found instead is not
+    /// stored.
     case unservable
     /// It waits to be sent.
     case waiting(PortableEntry)
@@ -87,8 +88,8 @@ extension DistributedCache {
     }
   }
 
-  /// The server cannot be asked. While the fleet is heard of it may have changed the entry before; while it is not, what is
-  /// local is served for as long as that is allowed.
+  /// The server cannot be asked. While the fleet is heard of it may have changed the entry before; while it is not,
+  /// what is local is served for as long as that is allowed.
   private var unchecked: Standing {
     follower.touch != .heard && gate.servesUnheard ? .local : .unservable
   }

@@ -6,8 +6,8 @@ import Metrics
 import Platform
 import Synchronization
 
-/// A cache of a fleet of machines: memory and disk of this one, a Redis or Valkey server that all of them share, and the
-/// loader behind that.
+/// A cache of a fleet of machines: memory and disk of this one, a Redis or Valkey server that all of them share, and
+/// the loader behind that.
 ///
 /// ```swift
 /// let tier = try RedisTier(RedisConfiguration(host: "10.0.0.5"))
@@ -15,40 +15,41 @@ import Synchronization
 /// let page = try await cache.value(Page.self, forKey: "front") { _ in try await render() }
 /// ```
 ///
-/// A read looks into memory, on the disk, and on the server; what it finds there it keeps in both local tiers, with what is
-/// left of its time to live. A write goes to the server and to the local tiers, and the other machines forget what they
-/// have under the key.
+/// A read looks into memory, on the disk, and on the server; what it finds there it keeps in both local tiers, with
+/// what is left of its time to live. A write goes to the server and to the local tiers, and the other machines forget
+/// what they have under the key.
 ///
-/// **How old a read may be.** The server keeps a list of the last changes, in the order in which they were made, and every
-/// process reads it all the time. What another machine has acknowledged is seen as soon as that entry arrives, which takes
-/// about a round trip, and 1.1 seconds at most with the defaults: if nothing arrives for that long, or changes arrive faster
-/// than they are followed, this process is *out of touch*. Then local values are served until they expire, or for
-/// ``DistributedCacheConfiguration/servesUnheardFor``. The list is read on where it was left, and there is touch again when
-/// its end was reached; if it does not reach back so far, or the server was emptied or lost writes at a fail-over, every
-/// local entry is held against the server before it is served. So it is at the beginning: what the directory holds from
-/// before is checked, each entry when it is first read, and all of them in the background. A process that was suspended may
-/// serve what it has until it has read the list again.
+/// **How old a read may be.** The server keeps a list of the last changes, in the order in which they were made, and
+/// every process reads it all the time. What another machine has acknowledged is seen as soon as that entry arrives,
+/// which takes about a round trip, and 1.1 seconds at most with the defaults: if nothing arrives for that long, or
+/// changes arrive faster than they are followed, this process is *out of touch*. Then local values are served until
+/// they expire, or for ``DistributedCacheConfiguration/servesUnheardFor``. The list is read on where it was left, and
+/// there is touch again when its end was reached; if it does not reach back so far, or the server was emptied or lost
+/// writes at a fail-over, every local entry is held against the server before it is served. So it is at the beginning:
+/// what the directory holds from before is checked, each entry when it is first read, and all of them in the
+/// background. A process that was suspended may serve what it has until it has read the list again.
 ///
-/// **Writes.** A write that returned is on the server (``DistributedCacheConfiguration/WriteMode/through``), or in a queue
-/// of this process that its reads look into first (``DistributedCacheConfiguration/WriteMode/behind(limit:keptIn:)``). A
-/// thread that reads after it has written sees what it wrote, or what somebody wrote after it; but for moments where other
-/// processes share the directory, as the article on running a fleet says.
+/// **Writes.** A write that returned is on the server (``DistributedCacheConfiguration/WriteMode/through``), or in a
+/// queue of this process that its reads look into first
+/// (``DistributedCacheConfiguration/WriteMode/behind(limit:keptIn:)``). A thread that reads after it has written sees
+/// what it wrote, or what somebody wrote after it; but for moments where other processes share the directory, as the
+/// article on running a fleet says.
 ///
-/// **When the server fails.** Local hits go on at full speed. Reads of what is nowhere else find nothing, and loads are made
-/// here. A write-through throws, and what the local tiers have under the key goes, since nobody knows which value the others
-/// will see. After several failures in a row the server is not asked for a while.
+/// **When the server fails.** Local hits go on at full speed. Reads of what is nowhere else find nothing, and loads are
+/// made here. A write-through throws, and what the local tiers have under the key goes, since nobody knows which value
+/// the others will see. After several failures in a row the server is not asked for a while.
 ///
-/// **Errors.** Those of the server are ``RemoteTierError``, and those of the local tiers `CacheError`: so what may throw both
-/// is declared with a plain `throws`. After ``close(timeLimit:)`` writes throw `.closed`.
+/// **Errors.** Those of the server are ``RemoteTierError``, and those of the local tiers `CacheError`: so what may
+/// throw both is declared with a plain `throws`. After ``close(timeLimit:)`` writes throw `.closed`.
 ///
-/// **Metrics.** ``health`` and ``statistics`` tell how it is. If a metrics system was installed before the cache is made, it
-/// is told the same every 10 seconds, and the time of each request, as `lmdb_cache_remote_…`.
+/// **Metrics.** ``health`` and ``statistics`` tell how it is. If a metrics system was installed before the cache is
+/// made, it is told the same every 10 seconds, and the time of each request, as `lmdb_cache_remote_…`.
 ///
 /// **Threads.** Any. The functions that are not asynchronous wait; in tasks the others are chosen.
 ///
 /// What the server is given are archived records with their checksums, after the value transforms of the local cache:
-/// with encryption it never sees plain text, but keys. The clocks of the machines have to agree: an entry expires at a time
-/// of day. Tags are those of one machine's directory; `LMDBCache.removeAll(taggedWith:)` reaches no other.
+/// with encryption it never sees plain text, but keys. The clocks of the machines have to agree: an entry expires at a
+/// time of day. Tags are those of one machine's directory; `LMDBCache.removeAll(taggedWith:)` reaches no other.
 public final class DistributedCache: Sendable {
   /// The tiers of this machine. What is written to them directly stays there.
   public let local: LMDBCache
@@ -80,7 +81,8 @@ public final class DistributedCache: Sendable {
   ///
   /// The remote tier is this cache's alone: ``close(timeLimit:)`` closes it.
   ///
-  /// - Throws: ``RemoteTierError`` with `.invalidArgument` for settings that are out of range, and `.notKept` if what waits
+  /// - Throws: ``RemoteTierError`` with `.invalidArgument` for settings that are out of range, and `.notKept` if what
+  ///   waits
   ///   to be sent is to be kept and cannot.
   public init(
     local: LMDBCache, remote: any RemoteTier,

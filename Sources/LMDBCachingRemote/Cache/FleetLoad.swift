@@ -162,8 +162,8 @@ private struct Lease: Sendable {
   /// In nanoseconds.
   let duration: Int64
 
-  /// Gives it back, also if it was not taken yet: what was sent before can arrive after this. Until it was there, or has
-  /// ended by itself.
+  /// Gives it back, also if it was not taken yet: what was sent before can arrive after this. Until it was there, or
+  /// has ended by itself.
   func releaseLater() {
     releaseLater(after: Self.firstPause, until: MonotonicClock.nanoseconds.addingClamped(duration))
   }

@@ -6,12 +6,12 @@ import Synchronization
 
 /// Reads the stream of the fleet's changes, all the time and without gaps.
 ///
-/// After a disconnection it reads on after the last change that it has seen, if the server still has that one, and has not
-/// been emptied: the server forgets changes from the oldest on, so nothing after it is missing then. If not, changes may
-/// have been missed, and ``ChangeSink/didLoseTrack()`` says so. That is so at the beginning, too.
+/// After a disconnection it reads on after the last change that it has seen, if the server still has that one, and has
+/// not been emptied: the server forgets changes from the oldest on, so nothing after it is missing then. If not,
+/// changes may have been missed, and ``ChangeSink/didLoseTrack()`` says so. That is so at the beginning, too.
 ///
-/// There is *touch* while it has read everything that there was: not before it has caught up with what the stream held when
-/// it connected, and not while it falls behind by more than a reply may take.
+/// There is *touch* while it has read everything that there was: not before it has caught up with what the stream held
+/// when it connected, and not while it falls behind by more than a reply may take.
 // Sendable: `sink` is set before it starts.
 final class ChangeFollower: @unchecked Sendable {
   /// How long the server holds its reply back when there is nothing new.
@@ -51,8 +51,8 @@ final class ChangeFollower: @unchecked Sendable {
 
   var touch: ChangeTouch { state.withLock { $0.touch } }
 
-  /// For how long changes may have gone unnoticed, in nanoseconds: since the last one was heard of while there is no touch,
-  /// and by how much the newest one known is later than the last one that was followed.
+  /// For how long changes may have gone unnoticed, in nanoseconds: since the last one was heard of while there is no
+  /// touch, and by how much the newest one known is later than the last one that was followed.
   var lag: Int64 {
     let now = MonotonicClock.nanoseconds
     return state.withLock { state in

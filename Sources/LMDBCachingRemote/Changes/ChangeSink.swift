@@ -18,7 +18,7 @@ protocol ChangeSink: AnyObject, Sendable {
 /// Whether the fleet's changes are heard of.
 enum ChangeTouch: Sendable, Equatable {
   case heard
-  /// Why not, and since when, in nanoseconds of the monotonic clock: all changes before were heard of. Without a time none
-  /// were ever heard of.
+  /// Why not, and since when, in nanoseconds of the monotonic clock: all changes before were heard of. Without a time
+  /// none were ever heard of.
   case unheard(since: Int64?, RemoteTierError?)
 }

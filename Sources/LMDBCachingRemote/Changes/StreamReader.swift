@@ -1,8 +1,8 @@
 import Foundation
 import Platform
 
-/// Where a machine is in the stream of the fleet's changes, and what the server's replies mean for that. A value that asks
-/// for nothing itself.
+/// Where a machine is in the stream of the fleet's changes, and what the server's replies mean for that. A value that
+/// asks for nothing itself.
 struct StreamReader: Sendable {
   /// What a new connection has found.
   enum Connection: Sendable, Equatable {
@@ -140,7 +140,8 @@ struct StreamReader: Sendable {
   /// - Returns: Whether any may have been missed; and an error where there is nothing to go on from.
   mutating func didFollow(_ page: Page, hasGap: Bool) -> (hasGap: Bool, error: RemoteTierError?) {
     if page.isForgotten {
-      // Changes are forgotten from the oldest on: if the one before those that were read is still there, none is missing.
+      // Changes are forgotten from the oldest on: if the one before those that were read is still there, none is
+      // missing.
       lose(at: position)
       // There is none to go on from, unless some were read.
       let error = RemoteTierError(.unreachable, "The last change that was read was forgotten.")

@@ -1,13 +1,13 @@
 /// Revisions of what is stored here that the stream of changes has not been read up to: it has to have each of them.
 ///
-/// A server that lost its last writes at a fail-over has other changes in their place. What was fetched or written meanwhile
-/// then is of a revision that does not come.
+/// A server that lost its last writes at a fail-over has other changes in their place. What was fetched or written
+/// meanwhile then is of a revision that does not come.
 struct UnconfirmedRevisions: Sendable {
   /// More than a machine out of touch is likely to fetch. What does not fit in is taken for lost.
   static let limit = 1 << 16
 
-  /// A heap: nothing is greater than its two children, those of `i` are `2i + 1` and `2i + 2`. The same one may be there
-  /// several times.
+  /// A heap: nothing is greater than its two children, those of `i` are `2i + 1` and `2i + 2`. The same one may be
+  /// there several times.
   private var heap: [RemoteRevision] = []
   private(set) var greatest = RemoteRevision.none
   private var isIncomplete = false

@@ -2,14 +2,15 @@ import Platform
 
 /// What a machine does that needs a value that nobody here has. Pure: it asks for nothing itself.
 ///
-/// It looks whether the fleet has one. If not, one machine of the fleet takes the lease of the key and loads; the others look
-/// again after ever longer pauses, until there is a value, or the lease is free, or they have waited long enough.
+/// It looks whether the fleet has one. If not, one machine of the fleet takes the lease of the key and loads; the
+/// others look again after ever longer pauses, until there is a value, or the lease is free, or they have waited long
+/// enough.
 struct LoadTurn: Sendable {
   enum Step: Sendable, Equatable {
     /// Look at the entry.
     case look
-    /// Take the lease if it is free, and look at the entry after that: what was stored by who had the lease before is found
-    /// then.
+    /// Take the lease if it is free, and look at the entry after that: what was stored by who had the lease before is
+    /// found then.
     case ask
     /// Nanoseconds.
     case pause(Int64)

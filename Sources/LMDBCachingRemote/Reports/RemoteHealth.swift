@@ -14,7 +14,7 @@ public struct RemoteHealth: Sendable, Equatable {
   /// Whether nothing is wrong with the server, as far as is known.
   public var isHealthy: Bool { isInTouch && !areReadsSuspended && !areWritesSuspended }
 
-  /// Whether local values are served without asking the server: it is in touch, and what is here is known to be the newest.
-  /// A host is ready for requests then; it answers them before, too.
+  /// Whether local values are served without asking the server: it is in touch, and what is here is known to be the
+  /// newest. A host is ready for requests then; it answers them before, too.
   public var isSettled: Bool { isHealthy && !isRevalidating }
 }

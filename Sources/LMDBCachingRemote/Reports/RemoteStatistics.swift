@@ -16,18 +16,19 @@ public struct RemoteStatistics: Sendable, Equatable {
   public var unreadable = 0
   /// Changes of the fleet, this machine's included, that were followed.
   public var invalidations = 0
-  /// How often changes may have been missed: once at the beginning. Once it is counted, and while the server answers, what
-  /// was stored before is served only after a check.
+  /// How often changes may have been missed: once at the beginning. Once it is counted, and while the server answers,
+  /// what was stored before is served only after a check.
   public var gaps = 0
   /// Writes that wait to be sent.
   public var waitingWrites = 0
   /// How often requests were suspended, since the server failed several times in a row.
   public var breakerOpenings = 0
-  /// Writes that were given up, since the server refused them by themselves, a value over its limit, say: they are lost.
+  /// Writes that were given up, since the server refused them by themselves, a value over its limit, say: they are
+  /// lost.
   public var givenUpWrites = 0
   /// The bytes that the waiting ones take.
   public var waitingBytes = 0
-  /// By how much what was followed of the stream of changes lags behind the newest one: zero if all of them were. While there
-  /// is no touch, for how long nothing was heard of them.
+  /// By how much what was followed of the stream of changes lags behind the newest one: zero if all of them were. While
+  /// there is no touch, for how long nothing was heard of them.
   public var lag = Duration.zero
 }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Asks the server, unless it fails all the time.
 ///
-/// Reads and writes have a breaker each: a server that is full, or a replica, still reads. What is said by a reply that is
-/// an error counts as a failure if it is about the server, and not about the command.
+/// Reads and writes have a breaker each: a server that is full, or a replica, still reads. What is said by a reply that
+/// is an error counts as a failure if it is about the server, and not about the command.
 final class RemoteClient: Sendable {
   /// What is asked for, for the breakers.
   enum Purpose: Sendable { case read, write }
@@ -117,7 +117,8 @@ final class RemoteClient: Sendable {
     return try settle(result, isWritten: isWritten, since: start)
   }
 
-  /// For what the server may hold back for some time. Takes no part in the breakers, and leaves replies that are errors.
+  /// For what the server may hold back for some time. Takes no part in the breakers, and leaves replies that are
+  /// errors.
   func sendBlocking(
     _ commands: [RemoteCommand], upTo wait: Duration,
     completion: @escaping @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void
@@ -125,8 +126,8 @@ final class RemoteClient: Sendable {
     tier.send(commands, timeLimit: wait + timeLimit, isBlocking: true, completion: completion)
   }
 
-  /// The server has answered a request that was begun at a moment: what was suspended before, since it could not be reached,
-  /// is not any more.
+  /// The server has answered a request that was begun at a moment: what was suspended before, since it could not be
+  /// reached, is not any more.
   func noteReachable(since start: Int64) {
     let hasClosed = breakers.withLock { breakers in
       let hasRead = breakers.read.noteReachable(since: start)

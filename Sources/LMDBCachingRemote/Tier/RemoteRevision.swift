@@ -1,8 +1,8 @@
 import Foundation
 
-/// Which change of the fleet made a value: the identifier of its entry in the stream of changes, packed so that the order
-/// stays. Milliseconds of the server's clock in the upper 44 bits, which last until the year 2527, and a count in the
-/// others: a server that made more than a million changes in a millisecond would be another one.
+/// Which change of the fleet made a value: the identifier of its entry in the stream of changes, packed so that the
+/// order stays. Milliseconds of the server's clock in the upper 44 bits, which last until the year 2527, and a count in
+/// the others: a server that made more than a million changes in a millisecond would be another one.
 struct RemoteRevision: Hashable, Comparable, Sendable {
   private static let countBits: UInt64 = 20
 

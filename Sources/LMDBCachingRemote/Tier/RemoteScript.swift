@@ -2,13 +2,13 @@ import Foundation
 
 /// What the server does as one.
 ///
-/// Each writes and tells the fleet of it in one step: there is no change without its entry in the stream, and none twice.
-/// An entry's value is its revision, a line feed, and the record. Writes of several keys are in ``WriteBatch``.
+/// Each writes and tells the fleet of it in one step: there is no change without its entry in the stream, and none
+/// twice. An entry's value is its revision, a line feed, and the record. Writes of several keys are in ``WriteBatch``.
 struct RemoteScript: Sendable {
   let source: String
 
-  /// Stores what was loaded, if nobody has written the key since the lease was taken. `KEYS`: the entry, the stream, the
-  /// lease. `ARGV`: the key, the stream's length, the token of the lease, the record, milliseconds to live or 0.
+  /// Stores what was loaded, if nobody has written the key since the lease was taken. `KEYS`: the entry, the stream,
+  /// the lease. `ARGV`: the key, the stream's length, the token of the lease, the record, milliseconds to live or 0.
   ///
   /// As leases of R. Nishtala et al., "Scaling Memcache at Facebook" (2013).
   static let publish = RemoteScript(
@@ -27,9 +27,9 @@ struct RemoteScript: Sendable {
     return id
     """)
 
-  /// Gives a removal of many a revision: what is older is to be removed. `KEYS`: the stream, and of a queue where the number
-  /// of its last write and the revision of its removal are. `ARGV`: the stream's length, and of a queue the number. One that
-  /// was begun before gets the same revision again, and one that is done none.
+  /// Gives a removal of many a revision: what is older is to be removed. `KEYS`: the stream, and of a queue where the
+  /// number of its last write and the revision of its removal are. `ARGV`: the stream's length, and of a queue the
+  /// number. One that was begun before gets the same revision again, and one that is done none.
   static let beginRemoval = RemoteScript(
     """
     if KEYS[2] then
@@ -48,8 +48,8 @@ struct RemoteScript: Sendable {
     return id
     """)
 
-  /// What tells a server from another one that takes its place, and from itself before a restart or a fail-over; empty if
-  /// the user may not ask.
+  /// What tells a server from another one that takes its place, and from itself before a restart or a fail-over; empty
+  /// if the user may not ask.
   static let identity = RemoteScript(identityFunction + "return identity()")
 
   private static let identityFunction =

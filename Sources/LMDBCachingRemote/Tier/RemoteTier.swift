@@ -2,20 +2,21 @@ public import Foundation
 
 /// A connection to a Redis or Valkey server, as ``DistributedCache`` needs one: what takes commands and gives replies.
 ///
-/// `RedisTier` of the product LMDBCachingRedis is one. Another client is made one by conforming a type to this: nothing but
-/// two functions is asked of it, and what the commands mean is the cache's affair.
+/// `RedisTier` of the product LMDBCachingRedis is one. Another client is made one by conforming a type to this: nothing
+/// but two functions is asked of it, and what the commands mean is the cache's affair.
 ///
 /// **Threads.** Every function is called from any thread.
 public protocol RemoteTier: Sendable {
   /// Sends commands, in their order and on one connection, and calls `completion` once: with a reply for each, an error
-  /// reply included, or with an error if there are not replies for all of them within the time limit. Whether those that
-  /// got none have an effect is not known then.
+  /// reply included, or with an error if there are not replies for all of them within the time limit. Whether those
+  /// that got none have an effect is not known then.
   ///
   /// Does not wait. `completion` does not either, and may be called on any thread, also before this returns.
   ///
   /// - Parameters:
   ///   - timeLimit: How long the replies may take, connecting included.
-  ///   - isBlocking: Whether the server may hold a reply back, up to the time limit: such commands have a connection that
+  ///   - isBlocking: Whether the server may hold a reply back, up to the time limit: such commands have a connection
+  ///     that
   ///     no others wait for.
   func send(
     _ commands: [RemoteCommand], timeLimit: Duration, isBlocking: Bool,
@@ -24,9 +25,9 @@ public protocol RemoteTier: Sendable {
   /// The same for a thread that may wait. By default it waits for the other form.
   func sendAndWait(_ commands: [RemoteCommand], timeLimit: Duration) throws(RemoteTierError) -> [RemoteReply]
 
-  /// What is sent from now on goes over connections that are made from now on: the server may have been replaced by another
-  /// one, to which the address leads now. What is under way goes on. By default nothing is done, which is right for a tier
-  /// whose connections end with the server's being the primary.
+  /// What is sent from now on goes over connections that are made from now on: the server may have been replaced by
+  /// another one, to which the address leads now. What is under way goes on. By default nothing is done, which is right
+  /// for a tier whose connections end with the server's being the primary.
   func renewConnections()
 
   /// Ends every connection. What is under way fails, and so does what is sent later, with

@@ -1,8 +1,8 @@
 import Foundation
 import LMDBCaching
 
-/// Writes of different keys that the server makes as one. It stops at the first that it cannot make, and says of each that
-/// it made which revision it is.
+/// Writes of different keys that the server makes as one. It stops at the first that it cannot make, and says of each
+/// that it made which revision it is.
 struct WriteBatch: Sendable {
   /// What became of a write.
   enum Outcome: Sendable {
@@ -15,14 +15,15 @@ struct WriteBatch: Sendable {
   static let length = 128
   static let size = 1 << 20
 
-  /// `KEYS`: the stream; where the number of the queue's last write is, or the stream again; then of each write the entry
-  /// and the lease. `ARGV`: the stream's length; whether the writes are numbered, 1 or 0; then of each write its number, its
-  /// key, the record and the milliseconds to live, 0 for ever, or - for a removal.
+  /// `KEYS`: the stream; where the number of the queue's last write is, or the stream again; then of each write the
+  /// entry and the lease. `ARGV`: the stream's length; whether the writes are numbered, 1 or 0; then of each write its
+  /// number, its key, the record and the milliseconds to live, 0 for ever, or - for a removal.
   ///
-  /// A write with the number of the last one or a lesser one was made before. Who loads a key loses the lease: what is loaded
-  /// is older. The number is kept for a week. What can be done at once at the end is: it is one moment for everybody else.
-  /// Once a script has written something the server lets it go on, so that there is an error at the first write or at none;
-  /// should there be one later, nothing is said of the writes from there on, and they are sent again.
+  /// A write with the number of the last one or a lesser one was made before. Who loads a key loses the lease: what is
+  /// loaded is older. The number is kept for a week. What can be done at once at the end is: it is one moment for
+  /// everybody else. Once a script has written something the server lets it go on, so that there is an error at the
+  /// first write or at none; should there be one later, nothing is said of the writes from there on, and they are sent
+  /// again.
   private static let script = RemoteScript(
     """
     local last, applied, results, failure = 0, nil, {}, nil

@@ -3,12 +3,12 @@ import LMDBCaching
 import Logging
 import Platform
 
-/// What a queue keeps on the disk, so that it survives the process: a cache without limits, whose keys are the numbers of the
-/// writes.
+/// What a queue keeps on the disk, so that it survives the process: a cache without limits, whose keys are the numbers
+/// of the writes.
 ///
-/// Every process has its own, in a folder that the processes of a machine share: a directory, and beside it a file that is
-/// locked as long as the process lives. Those of processes that have ended without having sent everything are found by the
-/// next one.
+/// Every process has its own, in a folder that the processes of a machine share: a directory, and beside it a file that
+/// is locked as long as the process lives. Those of processes that have ended without having sent everything are found
+/// by the next one.
 final class Outbox: Sendable {
   /// An outbox, and what was left in it.
   struct Opened: Sendable {

@@ -4,7 +4,8 @@ import LMDBCaching
 import Platform
 import Synchronization
 
-/// Sends what waits in a ``WriteQueue``, batch by batch, and again until the server has it; then gives it to the local tiers.
+/// Sends what waits in a ``WriteQueue``, batch by batch, and again until the server has it; then gives it to the local
+/// tiers.
 // Sendable: `owner` is set before anything is sent; `pause` and what follows are of the queue `turns`.
 final class QueueSender: @unchecked Sendable {
   /// What becomes of writes.

@@ -2,10 +2,10 @@ import Foundation
 
 /// Removes the fleet's entries whose keys begin so.
 ///
-/// It takes a revision, removes page by page what is older, and then tells the fleet. What is written meanwhile is newer,
-/// and stays on the server. Until the fleet is told machines may go on to serve what is being removed; after that nothing
-/// old is left that they could find. If another server takes the place of the one that was asked, it begins anew. One of a queue that is sent again goes on with the revision that it had, and is not
-/// made twice.
+/// It takes a revision, removes page by page what is older, and then tells the fleet. What is written meanwhile is
+/// newer, and stays on the server. Until the fleet is told machines may go on to serve what is being removed; after
+/// that nothing old is left that they could find. If another server takes the place of the one that was asked, it
+/// begins anew. One of a queue that is sent again goes on with the revision that it had, and is not made twice.
 struct RemovalOfAll: Sendable {
   private static let pageLength = 512
   /// How often it begins anew with another server, before it takes the address for one of several servers.

@@ -4,7 +4,8 @@ import Synchronization
 // What is sent, and when it is done.
 
 extension WriteQueue {
-  /// What is to be sent next: several writes of keys, or one removal of many; the last batch again if it is not settled.
+  /// What is to be sent next: several writes of keys, or one removal of many; the last batch again if it is not
+  /// settled.
   func nextBatch() -> [Item] {
     state.withLock { state in
       guard state.batch.isEmpty else { return state.batch }
@@ -34,10 +35,11 @@ extension WriteQueue {
     }
   }
 
-  /// The first so many writes of the batch are on the server, and in the local tiers if they are to be there; or given up.
+  /// The first so many writes of the batch are on the server, and in the local tiers if they are to be there; or given
+  /// up.
   func settle(_ count: Int) {
-    // Not under the lock, which every read takes: the disk may be slow. Nobody but the sender, which calls this, changes the
-    // batch.
+    // Not under the lock, which every read takes: the disk may be slow. Nobody but the sender, which calls this,
+    // changes the batch.
     let numbers = state.withLock { $0.batch.prefix(count).map(\.number) }
     outbox?.remove(numbers)
     // The values are released after the lock.

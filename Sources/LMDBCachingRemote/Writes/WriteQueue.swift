@@ -4,11 +4,11 @@ import Synchronization
 
 /// Writes that wait to be sent, in order; of several to one key the last one.
 ///
-/// It is the first tier of its process: what waits here, or is being sent, comes before what the local tiers have. They are
-/// given a write when the server has it, and with its revision.
+/// It is the first tier of its process: what waits here, or is being sent, comes before what the local tiers have. They
+/// are given a write when the server has it, and with its revision.
 ///
-/// Each has a number, and the server keeps the number of the last one that it applied: what is sent again, since it is not
-/// known what became of it, has an effect once.
+/// Each has a number, and the server keeps the number of the last one that it applied: what is sent again, since it is
+/// not known what became of it, has an effect once.
 final class WriteQueue: Sendable {
   /// A write that waits.
   enum Write: Sendable {
@@ -40,8 +40,8 @@ final class WriteQueue: Sendable {
   /// What a read finds.
   enum Found: Sendable {
     case value(PortableEntry, number: Int)
-    /// The fleet has nothing under the key once this is sent. What is in the local tiers was removed before, and is not older
-    /// if it was made here.
+    /// The fleet has nothing under the key once this is sent. What is in the local tiers was removed before, and is not
+    /// older if it was made here.
     case nothing
   }
 
@@ -81,7 +81,8 @@ final class WriteQueue: Sendable {
   /// - Parameters:
   ///   - outbox: Keeps what waits, if that is to survive the process.
   ///   - items: What waits already, and is in the outbox.
-  ///   - last: The greatest number of what is in the outbox, also of what cannot be read and stays there; 0: nothing is.
+  ///   - last: The greatest number of what is in the outbox, also of what cannot be read and stays there; 0: nothing
+  ///     is.
   ///   - gate: Is told whether anything waits.
   init(limit: Int, outbox: Outbox? = nil, items: [Item] = [], last: Int = 0, gate: LocalGate? = nil) {
     identifier = outbox?.identifier ?? UUID().uuidString
@@ -94,8 +95,8 @@ final class WriteQueue: Sendable {
       outbox?.remove(replaced.map(\.number))
     }
     if last > 0 {
-      // The server may have had later ones that the disk lost with the power: theirs are not used again, nor are those of
-      // what cannot be read, which would be replaced on the disk, and taken for made by the server.
+      // The server may have had later ones that the disk lost with the power: theirs are not used again, nor are those
+      // of what cannot be read, which would be replaced on the disk, and taken for made by the server.
       state.lastNumber = ((last >> 32) + 1) << 32
     }
     gate?.set(.waiting, !state.isEmpty)
@@ -147,7 +148,8 @@ final class WriteQueue: Sendable {
 
   /// A value that waits has expired: it becomes a removal. What is being sent stays what it is.
   ///
-  /// What the outbox keeps stays, too: an expired value is sent as a removal, and found to have expired by the next process.
+  /// What the outbox keeps stays, too: an expired value is sent as a removal, and found to have expired by the next
+  /// process.
   ///
   /// - Returns: Whether it is a removal now.
   func expire(_ key: String, number: Int) -> Bool {

@@ -1,4 +1,5 @@
-/// Reads untrusted JSON (RFC 8259) strictly. An error says where, a key that comes twice is one, and nesting is limited.
+/// Reads untrusted JSON (RFC 8259) strictly. An error says where, a key that comes twice is one, and nesting is
+/// limited.
 package struct JSONParser {
   /// Where the text stops being JSON.
   package struct Failure: Error, Equatable, CustomStringConvertible {

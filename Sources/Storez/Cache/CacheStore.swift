@@ -2,8 +2,8 @@ import LMDBCaching
 
 /// Values in memory, as long as the store and its limits keep them.
 ///
-/// A value of any type is kept as it is; one of a ``CacheConvertible`` type as the object that it is converted to. Where
-/// nothing is kept ``get(_:)`` returns the key's default.
+/// A value of any type is kept as it is; one of a ``CacheConvertible`` type as the object that it is converted to.
+/// Where nothing is kept ``get(_:)`` returns the key's default.
 ///
 /// Any thread may use it. It hands the values that were set on one thread to others: one that is not Sendable should be
 /// immutable.
@@ -11,7 +11,8 @@ public final class CacheStore: Store, Sendable {
   private let cache: MemoryCache<String, CachedBox>
   private let reporter = FailureReporter()
 
-  /// - Parameter countLimit: How many values it keeps at most, a million if nothing is said, and without a limit `Int.max`;
+  /// - Parameter countLimit: How many values it keeps at most, a million if nothing is said, and without a limit
+  ///   `Int.max`;
   ///   others are evicted, and have their defaults. Less than 0 is taken for no limit.
   public init(countLimit: Int = 1_000_000) { cache = MemoryCache(countLimit: countLimit) }
 

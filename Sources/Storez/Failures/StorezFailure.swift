@@ -12,7 +12,8 @@ public struct StorezFailure: LocalizedError, Sendable, CustomStringConvertible {
     public static let encoding = Code("encoding")
     /// Something is stored that cannot be read as the key's type. It is kept.
     public static let decoding = Code("decoding")
-    /// The store could not read, write or remove. What was stored is unchanged, unless it was damaged: ``underlying`` tells.
+    /// The store could not read, write or remove. What was stored is unchanged, unless it was damaged: ``underlying``
+    /// tells.
     public static let storage = Code("storage")
   }
 

@@ -2,8 +2,8 @@ import Foundation
 import FoundationArchives
 import LMDBCaching
 
-/// How values of one kind are held by a cache: for the typed functions of the cache as for those of the store. Properties
-/// of EFStorage hold them in the same way.
+/// How values of one kind are held by a cache: for the typed functions of the cache as for those of the store.
+/// Properties of EFStorage hold them in the same way.
 protocol EntryCodec<Value> {
   associatedtype Value
 

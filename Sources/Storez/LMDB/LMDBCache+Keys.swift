@@ -1,8 +1,8 @@
 public import Foundation
 public import LMDBCaching
 
-// Keys without a store: the cache's own functions, which throw. Hooks belong to stores and are not called. Values have the
-// same form as in a store, for each kind of type.
+// Keys without a store: the cache's own functions, which throw. Hooks belong to stores and are not called. Values have
+// the same form as in a store, for each kind of type.
 
 extension LMDBCache {
   // MARK: Codable types
@@ -100,8 +100,8 @@ extension LMDBCache {
   /// Removes the entry under the key, if there is one.
   public func removeValue(forKey key: some KeyType) throws(CacheError) { try removeValue(forKey: key.stringValue) }
 
-  /// Whether there is an entry under the key that has not expired. False where it cannot be known: before a default takes
-  /// the place of what may be there, ask ``containsValue(forKey:)``.
+  /// Whether there is an entry under the key that has not expired. False where it cannot be known: before a default
+  /// takes the place of what may be there, ask ``containsValue(forKey:)``.
   public func contains(_ key: some KeyType) -> Bool { contains(key.stringValue) }
 
   /// The same, but throws where it cannot be known.

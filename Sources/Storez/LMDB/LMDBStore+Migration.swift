@@ -9,12 +9,12 @@ extension LMDBStore {
   /// store.migrate([city])
   /// ```
   ///
-  /// It is as ``UserDefaultsStore/Migration``, but names the old type. An old value that cannot be read is reported, and
-  /// stays.
+  /// It is as ``UserDefaultsStore/Migration``, but names the old type. An old value that cannot be read is reported,
+  /// and stays.
   ///
-  /// The new value is stored on the condition that there is still none, by whichever thread or process, and then the old
-  /// one is removed, if it is still the one that was read. So nothing newer is replaced. A crash in between leaves both
-  /// entries, and then the old one stays.
+  /// The new value is stored on the condition that there is still none, by whichever thread or process, and then the
+  /// old one is removed, if it is still the one that was read. So nothing newer is replaced. A crash in between leaves
+  /// both entries, and then the old one stays.
   ///
   /// Where the old key is the new one's name the value is replaced if it is still the one that was read when the hooks
   /// before the write have been called. What another thread or process writes at that very moment can be lost.

@@ -3,8 +3,8 @@ public import LMDBCaching
 // A namespace is a stretch of the cache's keys: each of these is one operation on it.
 
 extension LMDBStore {
-  /// The entries of the namespace's keys and of nested namespaces', in byte order of their keys. Those that have expired
-  /// are left out. A failure is reported, and there are none: ``Store/throwing(_:)`` tells them apart.
+  /// The entries of the namespace's keys and of nested namespaces', in byte order of their keys. Those that have
+  /// expired are left out. A failure is reported, and there are none: ``Store/throwing(_:)`` tells them apart.
   public func entries<N: Namespace>(in namespace: N.Type) -> [CacheEntry] {
     attempt("listed", N.prefix) { () throws(CacheError) in try cache.entries(withPrefix: N.prefix) } ?? []
   }

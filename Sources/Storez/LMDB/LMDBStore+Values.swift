@@ -1,8 +1,8 @@
 public import Foundation
 import LMDBCaching
 
-// For each kind of type: the value, setting it, and setting it without a label. A type that is of two kinds is converted
-// if it can be, and else stored as its coder says.
+// For each kind of type: the value, setting it, and setting it without a label. A type that is of two kinds is
+// converted if it can be, and else stored as its coder says.
 
 extension LMDBStore {
   // MARK: Types with a conversion

@@ -9,11 +9,11 @@ public import LMDBCaching
 /// ```
 ///
 /// Values are `Codable`, objects that conform to `NSCoding`, or `LMDBConvertible`, and optionals of these. Each is an
-/// entry of the cache under the key's name, stored as the cache itself stores it. Where there is none ``get(_:)`` returns
-/// the key's default; so it does where it cannot be read, which is reported and kept.
+/// entry of the cache under the key's name, stored as the cache itself stores it. Where there is none ``get(_:)``
+/// returns the key's default; so it does where it cannot be read, which is reported and kept.
 ///
-/// A cache may lose entries: one with limits evicts them. Give a store that must not lose anything a cache without. What is
-/// set while the disk is full or fails is in memory only, and the cache's `health` says so.
+/// A cache may lose entries: one with limits evicts them. Give a store that must not lose anything a cache without.
+/// What is set while the disk is full or fails is in memory only, and the cache's `health` says so.
 ///
 /// Any thread may use it. A value that is not Sendable is shared between the threads that get it.
 public final class LMDBStore: Store, Sendable {

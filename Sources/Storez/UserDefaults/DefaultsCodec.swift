@@ -40,8 +40,8 @@ enum ConvertibleDefaults<Value: UserDefaultsConvertible>: ObjectCodec {
   }
 }
 
-/// JSON: an array of the one value, in a `Data`. So data that others wrote as it is and that reads as such JSON, or as an
-/// archive, is taken for that.
+/// JSON: an array of the one value, in a `Data`. So data that others wrote as it is and that reads as such JSON, or as
+/// an archive, is taken for that.
 enum CodableDefaults<Value: Codable>: ObjectCodec {
   static func object(for value: Value) throws -> Any? {
     if PropertyListValue.isInnerNil(value) { throw ConversionError.innerNil(Value.self) }

@@ -6,8 +6,8 @@ enum KeyedDefaults {
   /// No JSON starts like that.
   static func isArchive(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
 
-  /// `nil` if values of the type were never stored as objects. A number of which the type has no exact value is none of it,
-  /// as where it is stored as it is.
+  /// `nil` if values of the type were never stored as objects. A number of which the type has no exact value is none of
+  /// it, as where it is stored as it is.
   static func value<Value>(_ type: Value.Type, from data: Data) throws -> Value? {
     let value: Any
     switch type {

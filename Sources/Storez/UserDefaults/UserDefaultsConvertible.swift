@@ -9,8 +9,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// `decode(value:)` and `encode` are an older spelling of the two: implement one pair. Call the newer one, which is always
-/// there. An optional of such a type is one.
+/// `decode(value:)` and `encode` are an older spelling of the two: implement one pair. Call the newer one, which is
+/// always there. An optional of such a type is one.
 public protocol UserDefaultsConvertible {
   /// What the two functions say; need not be named.
   associatedtype UserDefaultsType: UserDefaultsSupportedType

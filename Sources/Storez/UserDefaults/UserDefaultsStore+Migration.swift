@@ -11,16 +11,17 @@ extension UserDefaultsStore {
   /// store.migrate([city])
   /// ```
   ///
-  /// The value is set with all hooks, and the old one removed in the same step, so that a crash leaves both as they were
-  /// or as they are to be. Nothing is changed if nothing is under the old key, if something is under the new one already,
-  /// which is newer, if the closure returns `nil`, or if the value cannot be stored, which is reported. So it can be done
-  /// at every start.
+  /// The value is set with all hooks, and the old one removed in the same step, so that a crash leaves both as they
+  /// were or as they are to be. Nothing is changed if nothing is under the old key, if something is under the new one
+  /// already, which is newer, if the closure returns `nil`, or if the value cannot be stored, which is reported. So it
+  /// can be done at every start.
   ///
-  /// That nothing is under the new key is seen once more in the step that writes: what was stored there while the closure
-  /// or a hook ran, by whichever thread or process, stays, and so does the old value. No further hook is called then.
+  /// That nothing is under the new key is seen once more in the step that writes: what was stored there while the
+  /// closure or a hook ran, by whichever thread or process, stays, and so does the old value. No further hook is called
+  /// then.
   ///
-  /// The old key may be the new one's name: its value is replaced unless it can be read as the new type, now or in the step
-  /// that writes.
+  /// The old key may be the new one's name: its value is replaced unless it can be read as the new type, now or in the
+  /// step that writes.
   public struct Migration {
     let perform: (UserDefaultsStore) -> Void
 
@@ -88,8 +89,8 @@ extension UserDefaultsStore {
     }
   }
 
-  /// In one step, so that the file has both changes or none. Returns `false`, and changes nothing, if something is under
-  /// the new key.
+  /// In one step, so that the file has both changes or none. Returns `false`, and changes nothing, if something is
+  /// under the new key.
   private func move(_ object: Any?, from oldKey: String, to key: String) throws -> Bool {
     guard let object else {
       let isAbsent = DefaultsSynchronizer.shared.changing {
@@ -112,8 +113,8 @@ extension UserDefaultsStore {
 
   /// Writes an object, unless what is under the key can be read by now. Returns whether it did.
   ///
-  /// Reading may run the program's code, which may use other defaults. So it is done before the step that writes, in which
-  /// nothing else can be waited for; this one sees that the same object is still there.
+  /// Reading may run the program's code, which may use other defaults. So it is done before the step that writes, in
+  /// which nothing else can be waited for; this one sees that the same object is still there.
   private func replaceUnreadable<C: ObjectCodec>(_ key: String, _ object: Any?, _ codec: C.Type) throws -> Bool {
     // Others may write after each look. Then the old value stays, as after every other write in between.
     for _ in 0..<8 {

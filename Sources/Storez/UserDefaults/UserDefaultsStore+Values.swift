@@ -1,5 +1,5 @@
-// For each kind of type: the value, setting it, and setting it without a label. A type that is of two kinds is converted
-// if it can be, and else stored as its coder says.
+// For each kind of type: the value, setting it, and setting it without a label. A type that is of two kinds is
+// converted if it can be, and else stored as its coder says.
 
 extension UserDefaultsStore {
   // MARK: Types with a conversion, and their optionals

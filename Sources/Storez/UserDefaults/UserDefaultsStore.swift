@@ -9,14 +9,14 @@ import FoundationArchives
 /// let temperature = store.get(Weather.temperature)
 /// ```
 ///
-/// Values are `Codable`, objects that conform to `NSCoding`, or ``UserDefaultsConvertible``, and optionals of these. They
-/// are stored as Storez stores them, so what it wrote is read, and what others wrote as a plain property list value is
-/// read too. Where nothing is stored ``get(_:)`` returns the key's default; so it does where what is stored cannot be
-/// read, which is reported and kept.
+/// Values are `Codable`, objects that conform to `NSCoding`, or ``UserDefaultsConvertible``, and optionals of these.
+/// They are stored as Storez stores them, so what it wrote is read, and what others wrote as a plain property list
+/// value is read too. Where nothing is stored ``get(_:)`` returns the key's default; so it does where what is stored
+/// cannot be read, which is reported and kept.
 ///
-/// Any thread may use it. A write reaches the file within a tenth of a second, or when the process exits. A process that
-/// is killed before loses it, and nothing else: a file that is found empty or cut off is replaced by the copy beside it,
-/// a hidden file whose name ends in `.copy`, which is reported.
+/// Any thread may use it. A write reaches the file within a tenth of a second, or when the process exits. A process
+/// that is killed before loses it, and nothing else: a file that is found empty or cut off is replaced by the copy
+/// beside it, a hidden file whose name ends in `.copy`, which is reported.
 ///
 /// In the standard defaults a store keeps the list of its keys under "storez.keys": no key may have this name.
 // Sendable: user defaults may be used from any thread, and lock for themselves; the rest is.
@@ -25,7 +25,8 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
   let suite: String?
   let reporter = FailureReporter()
 
-  /// - Parameter suite: The name of the defaults' file. Nil, the main bundle's identifier, or a name that Foundation does
+  /// - Parameter suite: The name of the defaults' file. Nil, the main bundle's identifier, or a name that Foundation
+  ///   does
   ///   not take for a suite: the standard defaults.
   public init(suite: String?) {
     if let suite, suite != Bundle.main.bundleIdentifier, let defaults = UserDefaults(suiteName: suite) {
@@ -38,16 +39,16 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
     if let damage = DefaultsSynchronizer.shared.open(defaults) { reporter.reportEarly(Self.failure(damage)) }
   }
 
-  /// Called with what fails, on the thread that gets or sets. A value that cannot be read is told once, until it is set.
-  /// Without a handler failures are logged as warnings; the first handler is told at once of a file that was found damaged
-  /// when the store was made. See also ``Store/throwing(_:)``.
+  /// Called with what fails, on the thread that gets or sets. A value that cannot be read is told once, until it is
+  /// set. Without a handler failures are logged as warnings; the first handler is told at once of a file that was found
+  /// damaged when the store was made. See also ``Store/throwing(_:)``.
   public var onFailure: (@Sendable (StorezFailure) -> Void)? {
     get { reporter.handler }
     set { reporter.handler = newValue }
   }
 
-  /// Removes what is stored in the suite. Without a suite: what was set through stores without one, in this process or an
-  /// earlier one; what else is in the standard defaults stays.
+  /// Removes what is stored in the suite. Without a suite: what was set through stores without one, in this process or
+  /// an earlier one; what else is in the standard defaults stays.
   public func clear() {
     SettingLock.withLock {
       DefaultsSynchronizer.shared.changing {

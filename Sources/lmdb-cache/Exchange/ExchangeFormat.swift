@@ -1,7 +1,8 @@
 import ArgumentParser
 import CBORCoding
 
-/// What `export` writes and `import` reads: a header, an object or map for each entry, and an end, one behind the other.
+/// What `export` writes and `import` reads: a header, an object or map for each entry, and an end, one behind the
+/// other.
 enum ExchangeFormat: String, ExpressibleByArgument, CaseIterable {
   /// An object a line.
   case jsonl

@@ -57,8 +57,8 @@ final class ExchangeInput {
     start = 0
   }
 
-  /// The bytes up to a line feed, which is taken and not among them, or up to the end, and whether a line feed ended them;
-  /// `nil` at the end.
+  /// The bytes up to a line feed, which is taken and not among them, or up to the end, and whether a line feed ended
+  /// them; `nil` at the end.
   ///
   /// - Throws: for a line that is longer than `limit` and what is read at once.
   func line(limit: Int) throws -> (bytes: [UInt8], isEnded: Bool)? {

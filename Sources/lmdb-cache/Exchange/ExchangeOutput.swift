@@ -1,7 +1,7 @@
 import Foundation
 
-/// Standard output, or a file that gets its name when it is whole: one that is there stays until then, and what could not
-/// be written to its end leaves nothing.
+/// Standard output, or a file that gets its name when it is whole: one that is there stays until then, and what could
+/// not be written to its end leaves nothing.
 final class ExchangeOutput {
   private let handle: FileHandle
   private let name: String

@@ -3,8 +3,8 @@ import Platform
 import Synchronization
 
 /// A write that depends on the entry in its place, from its first read of the entry to its end. One thread makes it.
-// Sendable: `isChanged`, `removedTags`, `isRegistered` and `isOverdue` are touched with the journal's lock held only; the
-// other variables by the thread that makes the write, and `tags` do not change while its closure runs.
+// Sendable: `isChanged`, `removedTags`, `isRegistered` and `isOverdue` are touched with the journal's lock held only;
+// the other variables by the thread that makes the write, and `tags` do not change while its closure runs.
 final class ConditionalWrite: @unchecked Sendable {
   /// The innermost write whose closure runs in this thread or task, or ran where this task was started.
   @TaskLocal fileprivate static var running: ConditionalWrite?
@@ -44,9 +44,10 @@ final class ConditionalWrite: @unchecked Sendable {
 /// The conditional writes under way in this process.
 ///
 /// A change of the same key is a conflict, and nothing else is. After a few conflicts the write *holds* the key: other
-/// threads wait before they change it, and other processes before they commit, so that the next attempt succeeds. A closure
-/// that changes its own key would wait for itself, which is an error. A wait ends after five times ``CacheConfiguration/Disk/lockTimeout``, and at once where threads would
-/// wait in a circle: the write is made then, and the holder tries again.
+/// threads wait before they change it, and other processes before they commit, so that the next attempt succeeds. A
+/// closure that changes its own key would wait for itself, which is an error. A wait ends after five times
+/// ``CacheConfiguration/Disk/lockTimeout``, and at once where threads would wait in a circle: the write is made then,
+/// and the holder tries again.
 // Sendable: the variables are touched with the journal's lock held only.
 final class ConditionalWrites: @unchecked Sendable {
   /// Conflicts after which a key is held.
@@ -209,8 +210,8 @@ final class ConditionalWrites: @unchecked Sendable {
     if let overdue { environment.releaseWriterLock(for: overdue) }
   }
 
-  /// Waits while a write of another thread is in the way. With the lock held. Returns `false` if it still is, for too long or
-  /// since it waits for this thread.
+  /// Waits while a write of another thread is in the way. With the lock held. Returns `false` if it still is, for too
+  /// long or since it waits for this thread.
   private func wait(_ obstacle: () -> ConditionalWrite?) -> Bool {
     let thread = PlatformThread.current
     var (last, deadline): (ConditionalWrite?, Int64) = (nil, 0)

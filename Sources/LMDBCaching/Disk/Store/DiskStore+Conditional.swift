@@ -33,7 +33,8 @@ extension DiskStore {
 
   /// Notes what the entry is now, for a write that is to follow what is read next.
   ///
-  /// - Returns: `nil` if other processes have the cache open, or a transaction is just changing the entry: the condition is
+  /// - Returns: `nil` if other processes have the cache open, or a transaction is just changing the entry: the
+  ///   condition is
   ///   the stamp of what is read.
   func condition(_ write: ConditionalWrite) throws(CacheError) -> EntryCondition? {
     write.tags = nil
@@ -95,7 +96,8 @@ extension DiskStore {
 
   /// Makes a write if `condition` holds; the outcome says so if it did not.
   ///
-  /// - Throws: as the write without a condition. `.lockTimeout` if another process does not commit its conditional writes.
+  /// - Throws: as the write without a condition. `.lockTimeout` if another process does not commit its conditional
+  ///   writes.
   func edit(
     _ key: CacheKey, _ edit: Edit, if condition: EntryCondition, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {

@@ -2,8 +2,8 @@ import LMDB
 import Platform
 import Synchronization
 
-/// Removes entries that have expired, or were removed by a tag, and where a limit asks for it those that are used least:
-/// see ``TrimPlan``. On the writer thread.
+/// Removes entries that have expired, or were removed by a tag, and where a limit asks for it those that are used
+/// least: see ``TrimPlan``. On the writer thread.
 // Sendable: `giveReserve` is set once, before anybody else knows the object; the rest is constant or Sendable.
 final class Trimmer: @unchecked Sendable {
   /// How many entries one write transaction removes, and about how many bytes of them: the list of the pages that it
@@ -75,8 +75,8 @@ final class Trimmer: @unchecked Sendable {
     return isNeeded ? goal : nil
   }
 
-  /// Lowers a goal so that about so many bytes become free. A cost may be anything, and not bytes: so the same share goes
-  /// of the costs as of the bytes.
+  /// Lowers a goal so that about so many bytes become free. A cost may be anything, and not bytes: so the same share
+  /// goes of the costs as of the bytes.
   ///
   /// - Parameters:
   ///   - used: Bytes that all entries take.

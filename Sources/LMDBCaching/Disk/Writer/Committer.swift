@@ -70,8 +70,8 @@ final class Committer: @unchecked Sendable {
     if report.isPartial { database.tracker.invalidate() }
   }
 
-  /// Commits the removals of a batch before the rest, with the reserve: LMDB writes new pages before it frees old ones, and
-  /// what one transaction frees, the next but one can use.
+  /// Commits the removals of a batch before the rest, with the reserve: LMDB writes new pages before it frees old ones,
+  /// and what one transaction frees, the next but one can use.
   private func removeFirst(_ removals: HiddenKeys) throws(CacheError) {
     giveReserve()
     if removals.isEmpty { return }
