@@ -260,15 +260,6 @@ import Testing
     #expect(!directory.names().contains(FastSession.name))
   }
 
-  @Test func damagedMetadataIsTheNamedError() throws {
-    let cache = try directory.open()
-    try cache.set("v", forKey: "key")
-    try cache.flush()
-    try Self.rewriteMetadata(cache.store.environment) { $0[60] ^= 1 }
-    try cache.close()
-    #expect(errorCode { try directory.open() } == .corruptedRecord)
-  }
-
   @Test func aForeignDatabaseIsLeftAlone() throws {
     var options = Environment.Options()
     options.mapSize = 64 << 20
