@@ -126,7 +126,7 @@ import Testing
     try await cache.close()
   }
 
-  /// A detached task is not part of the load, so it waits for it like any caller.
+  /// A task that a load starts but does not await is not part of the load, so it waits like any caller.
   @Test func aTaskStartedInALoadSharesIt() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let loads = Guarded(0)

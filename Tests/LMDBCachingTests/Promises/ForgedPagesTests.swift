@@ -41,7 +41,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// An entry claims an overflowing length in an empty segment. Runs in a child process, because this once crashed.
+  /// An entry claims an overflowing length in an empty segment. Runs in a child process, which a trap would end.
   @Test func aForgedLengthOfAValueHarmsNothing() async {
     await #expect(processExitsWith: .success) {
       for length: UInt64 in [1 << 32, 1 << 62, 1 << 63 - 64, 1 << 63 - 1] {
