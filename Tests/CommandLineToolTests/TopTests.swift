@@ -34,7 +34,6 @@ import Testing
     return cache
   }
 
-  /// The fields of `--json` that the tests check.
   private struct Sample: Decodable {
     struct Rates: Decodable {
       let memoryHits: Double

@@ -1,4 +1,3 @@
-/// The version that wrote the files.
 package enum FixtureOrigin: Sendable {
   /// Written now by this version, which checks the expectations too.
   case current

@@ -19,7 +19,6 @@ import Testing
   func json(_ write: @escaping (any Encoder) throws -> Void) throws -> String? {
     let garage = Garage(with: [.inMemory])
     try garage.park(Written(write))
-    // Accepted content must be readable.
     #expect(try garage.retrieve(Written.self, identifier: "a") != nil)
     return try garage.content(Written.self, "a")
   }
@@ -198,7 +197,6 @@ import Testing
       try garage.park(Box(value: Migratable(wrappedValue: Pet(1))))
       try garage.delete(Pet(1))
       #expect(try garage.retrieve(Box<Migratable<Pet>>.self, identifier: "box")?.value.wrappedValue == nil)
-      // A missing required value is still an error.
       try garage.park(Box(value: [Pet(1)]))
       try garage.delete(Pet(1))
       let error = failure { try garage.retrieve(Box<[Pet]>.self, identifier: "box") }

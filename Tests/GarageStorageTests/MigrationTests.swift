@@ -65,7 +65,6 @@ import Testing
       try garage.migrateAll(fromOldClassName: "OldHouse", to: House.self)
       #expect(try garage.retrieve(House.self, identifier: "h")?.owner.id == "Nick")
 
-      // A second migration changes nothing.
       try garage.migrateAll(from: OldPerson.self, to: NewPerson.self)
       try garage.migrateAll(fromOldClassName: "Nothing", to: NewPerson.self)
       #expect(try garage.retrieveAll(NewPerson.self).count == 2)

@@ -96,7 +96,6 @@ import Testing
     close(descriptor)
     let error = #expect(throws: GarageError.self) { try directory.garage().retrieveAll(Pet.self) }
     #expect(error?.code == .notAGarage)
-    // Only the garage refuses it.
     #expect(try directory.opened().names() == [])
     #expect(try !directory.opened().isEmpty())
   }
@@ -149,7 +148,6 @@ import Testing
     try Environment.open(directory: directory.url.path).close()
     try Data().write(to: directory.url.appendingPathComponent(".DS_Store"))
     try directory.garage().park(Pet(1))
-    // The garage ignores other files.
     try Data().write(to: directory.url.appendingPathComponent("notes"))
     #expect(try directory.garage().retrieveAll(Pet.self).count == 1)
   }
@@ -244,7 +242,6 @@ import Testing
 }
 
 extension UnsafeMutablePointer<CChar> {
-  /// Copies and frees the C string.
   fileprivate func move() -> String {
     defer { free(self) }
     return String(cString: self)

@@ -86,7 +86,6 @@ import Testing
     let url = try #require(Garage.makePersistentStoreDescription("Folder/Main.garage").url)
     #expect(url.pathComponents.suffix(2) == ["Folder", "Main.garage"])
     #expect(url.path.contains(ProcessInfo.processInfo.processName))
-    // Creating a garage touches no file.
     _ = Garage()
     _ = Garage(named: "Other")
   }

@@ -6,7 +6,6 @@ import Testing
 @testable import GarageStorage
 
 @Suite struct ReferenceTests {
-  /// Three friends, each with references to all.
   func park(in garage: Garage) throws {
     let (sam, nick, emily) = (Friend("Sam"), Friend("Nick"), Friend("Emily"))
     sam.brother = nick
@@ -105,7 +104,6 @@ import Testing
     #expect(sam.$siblings.identifiers == ["Nick", "Zoe", "Emily"])
     sam.$siblings.removeAll()
     #expect(sam.$siblings.identifiers.isEmpty)
-    // Deleted objects are not cached.
     let nick = try #require(try garage.retrieve(Friend.self, identifier: "Nick"))
     try garage.delete(Friend("Emily"))
     nick.siblings.append(Friend("Zoe"))

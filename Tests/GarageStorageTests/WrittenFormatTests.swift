@@ -72,7 +72,6 @@ import Testing
     bob.born = GarageFixture.born
     try garage.park(bob)
     try garage.setSyncStatus(.notSynced, for: bob)
-    // Deletes by content.
     try garage.delete(GarageFixture.shelf)
     garage.close()
     let again = opened()

@@ -73,7 +73,6 @@ package final class RedisServer: @unchecked Sendable {
     return false
   }
 
-  /// Stops it and loses its data.
   package func stop(_ signal: Int32 = SIGTERM) {
     process?.signal(SIGCONT)
     process?.signal(signal)

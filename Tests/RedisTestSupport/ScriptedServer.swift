@@ -7,7 +7,6 @@ import TestSupport
 
 /// A server on a Unix socket with scripted replies and delays.
 package final class ScriptedServer: Sendable {
-  /// One step of the response to a command.
   package enum Step: Sendable {
     case send(String)
     /// In milliseconds.

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CBORCoding
 
-/// Tag 0: dates as text.
 @Suite struct CBORDateTextTests {
   func decoded(_ text: String) throws -> Date {
     var writer = CBORWriter()
@@ -34,7 +33,6 @@ import Testing
     if whole == epoch { #expect(try decoded(text) == Date(timeIntervalSince1970: epoch)) }
   }
 
-  /// Compares with Foundation's calendar.
   @Test func everyDayIsTheCalendars() throws {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))

@@ -40,7 +40,6 @@ import Testing
     default:
       if let value = try? decoder.decode(Everything.self, from: data) {
         isRead = true
-        // A decoded value can be encoded again.
         #expect((try? decoder.decode(Everything.self, from: CBOREncoder().encode(value))) != nil)
       }
     }
@@ -189,7 +188,6 @@ import Testing
           do { _ = try body.decode(Decoding.self, from: document) } catch { Issue.record(error) }
         }
       })
-    // Duplicate keys are still detected.
     shuffled.removeLast()
     #expect(throws: DecodingError.self) {
       try CBORDecoder().decode([String: Int].self, from: Data(shuffled + entries[5].key.encoded + [0, 0xFF]))

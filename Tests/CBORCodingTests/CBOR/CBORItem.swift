@@ -14,7 +14,6 @@ indirect enum CBORItem {
   case undefined
   case simple(UInt8)
 
-  /// Parses the only item of the input.
   init(_ bytes: UnsafeRawBufferPointer) throws(CBORError) {
     var reader = CBORReader(bytes, maximumDepth: 64)
     try reader.skip()

@@ -19,7 +19,6 @@ import Testing
       guard case .dataCorrupted(let context) = error else { continue }
       #expect((context.underlyingError as? CBORCodingError)?.code == .tooDeep)
       #expect(context.debugDescription.contains("maximumDepth"))
-      // Also without the closing bytes.
       #expect(throws: DecodingError.self) {
         try CBORDecoder().decode(CBORTree.self, from: Data(bytes.prefix(depth * open.count)))
       }

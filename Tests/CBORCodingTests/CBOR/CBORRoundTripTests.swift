@@ -27,7 +27,6 @@ import Testing
           #expect(CBORTree(.array([item])) == (try CBORTree(json: json)))
           #expect(try JSONDecoder().decode([V].self, from: json).first == decoded)
         }
-        // In every kind of container.
         #expect(try CBORDecoder().decode([V].self, from: CBOREncoder().encode([value])) == [value])
         #expect(try CBORDecoder().decode([String: V].self, from: CBOREncoder().encode(["": value])) == ["": value])
         let wrapped = WrappedShape(value)

@@ -49,7 +49,6 @@ struct DictionaryShape: Codable, Equatable {
   var many = Dictionary(uniqueKeysWithValues: (0..<300).map { ("key \($0 * 7919 % 300)", $0) })
 }
 
-/// Handwritten integer coding keys.
 struct NumberedShape: Codable, Equatable {
   var a = 1
   var b = "b"
@@ -105,7 +104,6 @@ final class SharedShape: BaseShape {
   }
 }
 
-/// Encodes as the wrapped value.
 struct WrappedShape<Value: Codable & Equatable>: Codable, Equatable {
   var value: Value
 

@@ -4,7 +4,6 @@ import Testing
 
 @testable import CBORCoding
 
-/// A linked list's node.
 final class Link: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   var previous: Link?
@@ -345,7 +344,6 @@ final class Link: NSObject, NSSecureCoding {
     #expect(error?.code == .tooDeep || error?.message.contains("20000") == true)
   }
 
-  /// The type layouts that an archive names.
   @Test func sizesBeyondMemoryAreNone() {
     #expect(ObjCType("[4{=dc}]")?.size == 64)
     for text in [

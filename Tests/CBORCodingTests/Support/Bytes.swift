@@ -1,5 +1,4 @@
 extension [UInt8] {
-  /// Lends the bytes to a closure with a typed error.
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try withUnsafeBytes { bytes -> Result<R, E> in
       do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }

@@ -114,7 +114,6 @@ struct InspectorPageTests {
     let browser = try opened(session)
     let count = 4 * attacks.count + 2
     #expect(try browser.shows("document.querySelectorAll('.row').length === \(count)"))
-    // Rows contain only text.
     #expect(try browser.value("document.querySelectorAll('#list *:not(div):not(span)').length") as? Int == 0)
     #expect(try browser.text("document.getElementById('list').textContent").contains("<img src=x onerror=alert(1)>"))
     #expect(try browser.text("document.getElementById('list').textContent").contains("\\u{202E}exe.fdp"))
@@ -233,7 +232,6 @@ struct InspectorPageTests {
     #expect(try postCount(browser) == 1)
     try haste.confirm(in: browser)
     #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
-    // The question and its confirmation.
     #expect(try postCount(browser) == 2)
     #expect(try browser.value("document.getElementById('question-dialog').open") as? Bool == false)
     #expect(try session.get("api/entry?key=key%3A1000").status == 404)

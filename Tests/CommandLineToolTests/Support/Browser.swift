@@ -160,7 +160,6 @@ final class Browser {
     }.map { "\($0)" }
   }
 
-  /// The addresses of all requests.
   var requests: [String] {
     events.compactMap { event in
       guard event.method == "Network.requestWillBeSent" else { return nil }

@@ -41,7 +41,6 @@ final class InspectorSession {
     return try response.json()
   }
 
-  /// Posts as the page does.
   func post(
     _ path: String, _ body: String, type: String = "application/json", origin: String? = "http://127.0.0.1"
   ) throws -> RawResponse {

@@ -1,4 +1,3 @@
-/// A read-only command.
 enum LookingCommand: String, CaseIterable, Sendable {
   case list, listAsObjects, get, getNothing, stat, prefixes, verify, verifyValues
 

@@ -5,7 +5,6 @@ import Foundation
 #endif
 
 struct PseudoTerminal {
-  /// A program's standard input and output.
   let program: FileHandle
   private let screen: FileHandle
 

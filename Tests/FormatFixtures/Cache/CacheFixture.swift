@@ -7,7 +7,6 @@ import Logging
 ///
 /// Releases have written it, so its expectations never change.
 package enum CacheFixture {
-  /// When everything is written.
   package static let date = Date(timeIntervalSince1970: 1_795_500_000)
   /// In 2100.
   package static let farDate = Date(timeIntervalSince1970: 4_102_444_800)

@@ -1,6 +1,5 @@
 import Foundation
 
-/// A value that is neither raw nor an object.
 struct FixturePerson: Codable, Equatable, Sendable {
   struct Address: Codable, Equatable, Sendable {
     var street: String

@@ -79,7 +79,6 @@ import Testing
     let machine = try Machine(server) { $0.loadWaitLimit = .milliseconds(100) }
     try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "3600000")
     #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
-    // The value is local only.
     #expect(try machine.cache.local.value(String.self, forKey: "k") == "loaded")
     #expect(try server.run("EXISTS", "{lmdb-cache}:1:e:k") == .integer(0))
   }
@@ -128,7 +127,6 @@ import Testing
     }
     #expect(value == 1)
     #expect(try machine.cache.value(Int.self, forKey: "k") == nil)
-    // The lease was released.
     try waitUntil { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
   }
 

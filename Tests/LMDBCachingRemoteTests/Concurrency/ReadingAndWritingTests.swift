@@ -194,7 +194,6 @@ import Testing
       #expect(stored.range(of: Data("plain".utf8)) == nil)
       #expect(try second.cache.value(String.self, forKey: "k") == "a very plain text")
       #expect(try second.cache.local.value(String.self, forKey: "k") == "a very plain text")
-      // Unreadable without the encryption key.
       let third = try Machine(server)
       #expect(throws: CacheError.self) { try third.cache.value(String.self, forKey: "k") }
     }

@@ -177,7 +177,6 @@ import Testing
     }
     server.resume()
     let second = try machine(keptIn: folder)
-    // Reads see queued writes.
     #expect(try second.cache.value(Int.self, forKey: "k7") == 2)
     #expect(try second.cache.value(String.self, forKey: "removed") == nil)
     try second.cache.flush(timeLimit: .seconds(600))
@@ -348,7 +347,6 @@ import Testing
   }
 }
 
-/// Every value must pass through it.
 private struct Inversion: ValueTransform {
   let identifier: UInt8 = 200
   let isRequired = true

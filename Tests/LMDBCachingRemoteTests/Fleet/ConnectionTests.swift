@@ -44,7 +44,6 @@ import Testing
     #expect(try other.cache.value(String.self, forKey: "k") == nil)
     try second.cache.set("new", forKey: "k")
     try waitUntil { try first.cache.value(String.self, forKey: "k") == "new" }
-    // The server does not have this database.
     var configuration = RedisConfiguration(host: host, port: server.port)
     configuration.database = 99
     let error = #expect(throws: RemoteTierError.self) {
@@ -138,7 +137,6 @@ import Testing
   /// The error contains the server's reason for refusing a connection.
   @Test(arguments: Way.allCases) func aServerWithTooManyClientsIsNotReached(_ way: Way) throws {
     let server = try RedisServer("--maxclients", "1")
-    // The only permitted connection.
     let first = try server.tier()
     try waitUntil { (try? first.sendAndWait(Self.ping, timeLimit: .seconds(300))) == Self.pong }
     for password in [nil, "word"] {

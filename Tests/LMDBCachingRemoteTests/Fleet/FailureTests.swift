@@ -224,7 +224,6 @@ import Testing
     }
     #expect(!first.cache.health.areReadsSuspended && !first.cache.health.isHealthy)
     #expect(first.cache.health.failure?.code == .full)
-    // Also after a retry.
     #expect(throws: RemoteTierError.self) { try first.cache.set("more", forKey: "more") }
     #expect(first.cache.health.areWritesSuspended)
     try server.run("CONFIG", "SET", "maxmemory", "0")

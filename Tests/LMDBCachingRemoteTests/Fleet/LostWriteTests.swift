@@ -17,7 +17,6 @@ import Testing
 
   private func faulty() throws -> FaultyTier { FaultyTier(try server.tier()) }
 
-  /// The scripts that write.
   private static func isWrite(_ request: FaultyTier.Request) -> Bool { request.has("EVAL") }
 
   @Test func aWriteAmongOthersThatTheServerRefusesForAWhileArrives() throws {

@@ -9,7 +9,6 @@ import Testing
   import Glibc
 #endif
 
-/// A replica replaces the primary.
 @Suite struct ServerChangeTests {
   /// A link to the primary's socket.
   private let link = "/tmp/f-\(UUID().uuidString.prefix(8))"
@@ -25,7 +24,6 @@ import Testing
     if case .bytes(let bytes) = reply { String(decoding: bytes, as: UTF8.self) } else { "" }
   }
 
-  /// A primary and its synchronized replica.
   private func pair() throws -> (primary: RedisServer, replica: RedisServer) {
     let primary = try RedisServer(listens: true)
     let replica = try RedisServer("--replicaof", "127.0.0.1 \(primary.port)", listens: true)

@@ -48,7 +48,6 @@ import Testing
       directory = reader.directory
     }
     try writer.cache.set("new", forKey: "k")
-    // Local values are validated against the server.
     let reader = try Machine(server, directory: directory, settles: !isReadFirst)
     if isReadFirst { _ = try reader.cache.value(String.self, forKey: "k") }
     try reader.settle()

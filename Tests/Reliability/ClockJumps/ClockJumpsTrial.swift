@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Sets the wall clock at random, forwards and backwards, by small and huge steps.
 package enum ClockJumpsTrial: Trial {
   package static let name = "clock-jumps"
   package static let summary =

@@ -92,7 +92,6 @@ enum CorruptionTrial: Trial {
     return try ChildProcess("soak", ["role", CorruptionRole.name], environment: environment)
   }
 
-  /// Returns whether the process is still alive.
   private static func countTrusted(_ answer: String?, _ hung: Bool, _ report: inout TrialReport) -> Bool {
     report.count("not promised: rounds")
     guard let answer else {

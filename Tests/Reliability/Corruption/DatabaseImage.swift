@@ -34,7 +34,6 @@ struct DatabaseImage {
     }
   }
 
-  /// The keys of an undamaged leaf.
   private func keys(of leaf: Int) -> [ArraySlice<UInt8>] {
     let base = leaf * Self.pageSize
     return (0..<(Int(word(base + 12) as UInt16) - 16) / 2).map { index in

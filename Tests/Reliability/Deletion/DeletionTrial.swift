@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Deletes and replaces the files of a cache that two processes read and write.
 package enum DeletionTrial: Trial {
   package static let name = "deletion"
   package static let summary =
@@ -104,7 +103,6 @@ package enum DeletionTrial: Trial {
       if let value, Int(value) == nil { report.fail("round \(round): a value \(value) that nobody wrote") }
     }
 
-    /// Both processes soon use the same file again.
     private mutating func meet(_ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int) {
       let start = ContinuousClock.now
       let hasMet = eventually(within: .seconds(10)) {
@@ -125,7 +123,6 @@ package enum DeletionTrial: Trial {
       }
     }
 
-    /// From then on nothing is lost.
     private mutating func keep(_ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int) {
       let (first, count) = (number, 30)
       do {

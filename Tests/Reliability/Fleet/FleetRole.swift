@@ -36,7 +36,6 @@ final class FleetMachine: @unchecked Sendable {
   private let cache: DistributedCache
   private let history: FileHandle
   private let source: FleetSource
-  /// The last version of each of this machine's keys.
   private var versions = [Int](repeating: 0, count: FleetPlan.keys)
   /// How many versions of contested keys each thread has written.
   private var numbers = [Int](repeating: 0, count: FleetPlan.threads)

@@ -9,7 +9,6 @@ package enum FleetTrial: Trial {
   package static let name = "fleet"
   package static let summary =
     "A fleet whose server is killed, suspended, emptied, full and replaced: no read is older than stated, nothing is lost."
-  /// Operations of all machines together.
   package static let defaultCount = 1_000_000
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {

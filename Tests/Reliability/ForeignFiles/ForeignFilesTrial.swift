@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Puts a user's files, links and pipes in a cache's directory, and in its place.
 package enum ForeignFilesTrial: Trial {
   package static let name = "foreign-files"
   package static let summary =
@@ -83,7 +82,6 @@ package enum ForeignFilesTrial: Trial {
       try cache.close()
     }
 
-    /// Damages the database's pages, if it exists.
     private mutating func damage(_ path: String) {
       var status = stat()
       guard lstat(path + "/data.mdb", &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
@@ -131,7 +129,6 @@ package enum ForeignFilesTrial: Trial {
       return besideCache && Self.ownNames.contains(top) ? nil : top
     }
 
-    /// Names that the cache uses.
     private static let ownNames: Set = [
       "clean-exit", "data.mdb", "fast-session", "fast-session.new", "journals", "lock.mdb", "new", "processes.lock",
       "statistics", "values",

@@ -2,7 +2,6 @@ import Foundation
 @_spi(Fuzzing) import LMDBCaching
 import TestSupport
 
-/// Forges impossible numbers with valid checksums.
 package enum ForgedMetadataTrial: Trial {
   package static let name = "forged-metadata"
   package static let summary =

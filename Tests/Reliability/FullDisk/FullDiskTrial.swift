@@ -59,7 +59,6 @@ package struct FullDiskTrial: Trial {
     return report
   }
 
-  /// Starts a role in its own mount namespace.
   private static func inNamespaceOfItsOwn(_ role: [String]) throws -> ChildProcess {
     try ChildProcess(
       URL(fileURLWithPath: "/usr/bin/unshare"),

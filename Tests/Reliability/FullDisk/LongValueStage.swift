@@ -12,7 +12,6 @@ import Platform
 struct LongValueStage: TrialRole {
   static let name = "long-value-stage"
 
-  /// The greatest length of a value.
   private static let greatest = 1 << 32 - 1
   /// An upper bound of the memory used, in bytes.
   static let memory = 6 << 30

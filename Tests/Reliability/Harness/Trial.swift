@@ -2,11 +2,9 @@
 ///
 /// `Scripts/soak` runs the long form, a test of `ReliabilityTests` a short one of the same code.
 package protocol Trial: SendableMetatype {
-  /// Its name on the command line.
   static var name: String { get }
   /// One line: the treatment of the cache, and the outcome to rule out.
   static var summary: String { get }
-  /// Rounds in the long form.
   static var defaultCount: Int { get }
   /// Runs `settings.count` rounds. Failures of the cache go into the report, with what reproduces them. Throws only
   /// when the trial itself cannot continue.

@@ -1,5 +1,4 @@
 package struct TrialReport: Sendable {
-  /// Counters in display order.
   package private(set) var figures: [(name: String, value: Int)] = []
   /// The first hundred failures of the cache, one line each.
   package private(set) var failures: [String] = []

@@ -1,7 +1,5 @@
 package struct TrialSettings: Sendable {
-  /// Number of rounds.
   package var count: Int
-  /// Seeds every random choice.
   package var seed: UInt64
   /// An empty directory on a local disk. The caller removes it.
   package var directory: String

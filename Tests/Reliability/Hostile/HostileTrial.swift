@@ -1,7 +1,6 @@
 import Foundation
 import TestSupport
 
-/// Changes archives, records, journals and JSON with knowledge of their structure.
 package enum HostileTrial: Trial {
   package static let name = "hostile"
   package static let summary =

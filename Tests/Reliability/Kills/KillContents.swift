@@ -1,6 +1,5 @@
 import LMDBCaching
 
-/// Everything in a cache, and its faults.
 struct KillContents {
   var values: [String: KillValue] = [:]
   var faults: [String] = []

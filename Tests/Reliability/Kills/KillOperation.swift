@@ -7,7 +7,6 @@ enum KillOperation {
   case remove(key: String)
   case removePrefix(String)
   case removeAll
-  /// Sets and removals in one transaction.
   case batch(sets: [(key: String, size: Int)], removals: [String])
   /// Returns unused disk space, which no reader sees.
   case upkeep

@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Kills writers at random moments, in every durability.
 package enum KillTrial: Trial {
   package static let name = "kills"
   package static let summary =

@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Threads of one process independently open and close a few directories.
 package enum LifeCycleTrial: Trial {
   package static let name = "life-cycle"
   package static let summary =

@@ -157,7 +157,6 @@ struct HistoryWorker {
       value = try cache.increment(forKey: name)
       previous = value - 1
     case SharedLoad.longCell:
-      // This list is in the value log.
       try cache.update([Int].self, forKey: name) { list in
         previous = list?.first ?? 0
         list = [Int](repeating: value, count: Self.longCount)

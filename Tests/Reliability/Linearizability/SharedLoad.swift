@@ -42,7 +42,6 @@ struct SharedLoad: Codable {
   /// A key that always has a tag, and is removed only by it.
   static let tagged = 17
   static let tag = "tag"
-  /// A key for puts and takes.
   static let box = 18
   static let names = (0..<19).map { "key\($0)" }
 

@@ -105,7 +105,6 @@ extension CacheModel {
     throw ModelMismatch("\(key.prefix(8)): \(String(describing: found)), not \(String(describing: expected))")
   }
 
-  /// Reads with the stored type.
   func getExactly(_ key: String, in cache: LMDBCache? = nil) throws(CacheError) {
     let cache = cache ?? self.cache
     let found: ModelValue? =

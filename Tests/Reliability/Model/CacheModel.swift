@@ -51,7 +51,6 @@ final class CacheModel {
     cache.memoryCache.autoTrimInterval = .zero
   }
 
-  /// The path of a new directory to continue in.
   func moveOn() -> String {
     directories += 1
     directory = parent + "/\(directories)"

@@ -5,7 +5,6 @@ import Logging
 struct ModelConfiguration {
   let seed: UInt64
 
-  /// Whether the disk tier may evict.
   var isLimited: Bool { seed % 4 == 3 }
   var isTransforming: Bool { seed % 5 == 1 }
 

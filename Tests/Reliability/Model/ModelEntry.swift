@@ -1,4 +1,3 @@
-/// An expected entry.
 struct ModelEntry {
   var value: ModelValue
   /// Nanoseconds since 1970; nil: never.

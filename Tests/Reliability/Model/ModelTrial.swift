@@ -1,7 +1,6 @@
 import Foundation
 import TestSupport
 
-/// Compares random operations on a cache with a dictionary.
 package enum ModelTrial: Trial {
   package static let name = "model"
   package static let summary =

@@ -27,7 +27,6 @@ package struct PowerLossTrial: Trial {
     return trial.report
   }
 
-  /// A disk for the next run to continue on.
   private struct Base {
     let root: String
     let entries: PowerLossEntries

@@ -130,7 +130,6 @@ struct PowerLossWriter: TrialRole {
     }
   }
 
-  /// Each key, and the number of its last write.
   private func state() throws -> String {
     try cache!.entries().map { entry in
       let index = PowerLossEntries.indices[entry.key] ?? -1

@@ -24,7 +24,6 @@ final class SimulatedDirectory {
 
   private var durable: [String: Node]
   private var pending: [Change] = []
-  /// The names that the running system sees.
   private(set) var current: [String: Node]
 
   init(_ entries: [String: Node] = [:]) {

@@ -13,7 +13,6 @@ struct WriteLogRecord {
   let path: String
   let bytes: [UInt8]
 
-  /// The new path of a renamed file.
   var newPath: String { String(decoding: bytes, as: UTF8.self) }
 
   static func read(_ path: String) throws -> [WriteLogRecord] {

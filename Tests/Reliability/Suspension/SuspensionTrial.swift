@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Suspends one of several writing processes at random moments.
 package enum SuspensionTrial: Trial {
   package static let name = "suspension"
   package static let summary =
@@ -99,7 +98,6 @@ package enum SuspensionTrial: Trial {
       return report
     }
 
-    /// The other writers continue.
     private mutating func observe(_ writers: [Writer], but suspended: Int, _ round: Int) {
       let before = writers.map { $0.progress.current.lines }
       timed("a set", round) { try $0.set(round, forKey: "own") }

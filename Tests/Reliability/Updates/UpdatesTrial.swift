@@ -12,7 +12,6 @@ package enum UpdatesTrial: Trial {
 
   static let keys = (0..<3).map { "number\($0)" }
   private static let disturbancesOfRound = 50
-  /// The number of concurrent processes, round by round.
   private static let crowds = [1, 2, 3, 4, 6]
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {

@@ -1,7 +1,6 @@
 import Foundation
 import TestSupport
 
-/// Processes exit or get killed just as the suite's file is written.
 package enum UserDefaultsTrial: Trial {
   package static let name = "user-defaults"
   package static let summary =
