@@ -96,6 +96,7 @@ import Testing
     defer { environment.close() }
     try environment.put([1], [1])
     #expect(try environment.value([1]) == [1])
+    // MDB_MAP_RESIZED, a few times.
     try FaultInjection.with(here, .init(call, returns: -30785, count: 3)) {
       () throws(LMDBError) in
       if call == .txnRenew {

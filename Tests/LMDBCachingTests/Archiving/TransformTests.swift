@@ -164,6 +164,7 @@ struct TransformTests {
         }
         if let restored = try? compression.restore(bytes, context) { #expect(restored.count <= 1 << 20) }
       }
+      // A frame that claims a terabyte.
       var claim = Data([0x28, 0xB5, 0x2F, 0xFD, 0xC0, 0x58])
       withUnsafeBytes(of: UInt64(1) << 40) { claim.append(contentsOf: $0) }
       claim.append(contentsOf: [1, 0, 0])

@@ -591,6 +591,7 @@ import Testing
   {
     let cache = try directory.open { $0.disk.inlineThreshold = 100 }
     try cache.increment(forKey: "number")
+    // A file at the folder's path makes every write fail.
     directory.write(Data(), to: ValueFolder.name)
     let count = 2_000
     let value = Array(repeating: 0, count: 200)

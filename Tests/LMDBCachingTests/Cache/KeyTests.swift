@@ -115,6 +115,7 @@ import Testing
     for (index, key) in Keys.equivalent.enumerated() {
       #expect(try cache.value(Int.self, forKey: key, load: { index }) == index)
     }
+    // A load of one key does not wait for the other's.
     let inner = try cache.value(Int.self, forKey: "x-é") {
       try cache.value(Int.self, forKey: "x-e\u{301}", load: { 1 }) + 1
     }

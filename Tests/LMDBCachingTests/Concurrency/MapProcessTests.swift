@@ -89,6 +89,7 @@ import Testing
         #expect(value == "nil" || value == payload("key\(number)", number, 20_000))
       }
       #expect(child.run("close") == "ok")
+      // Without the limit it grows again.
       let cache = try directory.open()
       #expect(cache.count == kept)
       for number in 0..<count { try cache.set(payload("new", number, 20_000), forKey: "new\(number)") }

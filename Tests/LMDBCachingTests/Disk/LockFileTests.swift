@@ -19,6 +19,7 @@
       for _ in 0..<20 {
         let list = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
         for line in list.split(separator: "\n") {
+          // 1: POSIX  ADVISORY  READ 1234 08:01:5678 0 0
           let words = Array(line.split(separator: " ").dropFirst())
           if words.count > 4, words[0] == "POSIX", words[3] == "\(getpid())",
             words[4].hasSuffix(":\(status.st_ino)")

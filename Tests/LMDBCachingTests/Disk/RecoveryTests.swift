@@ -427,6 +427,7 @@ import Testing
 
   // MARK: While it is open
 
+  /// `MDB_CORRUPTED` and `MDB_PAGE_NOTFOUND`.
   static let faults: [(FaultInjection.Call, Int32)] = [
     (.get, -30796), (.get, -30797), (.cursorPut, -30796),
   ]

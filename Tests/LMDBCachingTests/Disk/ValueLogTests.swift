@@ -50,6 +50,7 @@ import Testing
       let cache = try values.open()
       try values.fill(cache, 0..<100)
       try cache.flush()
+      // Opens the segments.
       try values.expect(cache, 0..<100)
       let (isHeld, isReleased) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       SegmentClosing.release(

@@ -1,7 +1,9 @@
 @testable import LMDBCaching
 
 /// Stands in for a memory tier, and runs closures when it is notified.
+// Unchecked: the closures are set before the store is used by another thread.
 final class Onlooker: DiskStoreObserver, @unchecked Sendable {
+  /// Called with the store's lock held.
   var willChange: () -> Void = {}
   /// Called after a removal is recorded, and before memory tiers added later apply it.
   var didRemoveAll: () -> Void = {}
