@@ -6,7 +6,7 @@
 
 #if defined(__GLIBC__)
 
-// The program's own functions of these names come before the C library's, for every library it loads.
+// A program's functions take precedence over the C library's, in all loaded libraries.
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);

@@ -1,11 +1,11 @@
-/// How often every subject of a workload takes its turn.
+/// The number of rounds that every subject of a workload gets.
 public struct Rounds: Sendable {
   public var least: Int
   public var most: Int
-  /// Rounds beyond the least are begun until so much time has passed.
+  /// Beyond the least number, rounds start until this much time has passed.
   public var budget: Duration
-  /// The time for all workloads together, their preparation included; nil: as long as it takes. A workload has an equal
-  /// part of what is left, and does with fewer rounds than the least, one at the least, when that is used up.
+  /// The time for all workloads, with their preparation; nil means unlimited. Each workload gets an equal part of the
+  /// remaining time, and when that is used up, stops before the least number of rounds, but not before the first.
   public var total: Duration?
 
   public init(least: Int, most: Int, budget: Duration, total: Duration? = nil) {
@@ -18,22 +18,22 @@ public struct Rounds: Sendable {
   public static let quick = Rounds(least: 3, most: 9, budget: .milliseconds(500), total: .seconds(240))
   public static let full = Rounds(least: 7, most: 21, budget: .seconds(10))
 
-  /// What a workload may take of the total.
+  /// A workload's part of the total.
   ///
   /// - Parameters:
-  ///   - spent: Since the beginning of the first workload.
-  ///   - workloads: How many are left, this one included.
+  ///   - spent: Since the start of the first workload.
+  ///   - workloads: The number of remaining workloads, including this one.
   public func share(spent: Duration, workloads: Int) -> Duration? {
     total.map { max(.zero, $0 - spent) / max(1, workloads) }
   }
 
-  /// Whether another round of a workload is to be begun.
+  /// Whether to start another round.
   ///
   /// - Parameters:
   ///   - done: Rounds that count, so far.
-  ///   - measuring: Since its first round began.
-  ///   - spent: Since the workload's preparation began.
-  ///   - share: What ``share(spent:workloads:)`` gave.
+  ///   - measuring: Since the first round.
+  ///   - spent: Since the workload's preparation.
+  ///   - share: The result of ``share(spent:workloads:)``.
   public func goesOn(done: Int, measuring: Duration, spent: Duration, share: Duration?) -> Bool {
     if done < 1 { return true }
     if done >= most { return false }

@@ -1,9 +1,8 @@
-/// The workloads whose title matches a regular expression anywhere.
+/// Selects workloads whose title matches a regular expression anywhere.
 public struct WorkloadFilter {
   private let pattern: Regex<AnyRegexOutput>?
 
-  /// - Parameter text: an empty one selects everything.
-  /// - Throws: What is wrong with the expression.
+  /// Empty text selects everything. Throws if the expression is invalid.
   public init(_ text: String) throws { pattern = text.isEmpty ? nil : try Regex(text) }
 
   public func selects(_ title: String) -> Bool {

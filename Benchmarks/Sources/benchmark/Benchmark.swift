@@ -3,7 +3,7 @@ import Foundation
 import Reporting
 import Workloads
 
-/// Measures the cache and what else could be used, side by side in one run.
+/// Measures the cache and its alternatives side by side in one run.
 @main
 struct Benchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -86,6 +86,6 @@ struct Benchmark: ParsableCommand {
     return results
   }
 
-  /// Without a buffer, so that what a long run has found so far can be read.
+  /// Unbuffered, so that intermediate results of a long run can be read.
   private func show(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 }

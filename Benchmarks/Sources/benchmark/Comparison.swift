@@ -1,7 +1,7 @@
 import Reporting
 import Workloads
 
-/// One workload, by all its subjects in turns.
+/// Runs one workload with all its subjects in turns.
 struct Comparison {
   private let workload: Workload
   private let rounds: Rounds
@@ -11,7 +11,7 @@ struct Comparison {
     self.rounds = rounds
   }
 
-  /// - Parameter share: The time that the workload may take; nil: as long as its rounds do.
+  /// - Parameter share: The time limit of the workload; nil for no limit.
   func run(_ setting: Setting, share: Duration?) throws -> [SubjectResult] {
     let clock = ContinuousClock()
     let begin = clock.now
@@ -19,10 +19,10 @@ struct Comparison {
     var times = Array(repeating: [Double](), count: trials.count)
     var readings = Array(repeating: [String: [Double]](), count: trials.count)
     let start = clock.now
-    // The first round warms up and is verified, and does not count.
+    // The first round warms up, is verified, and does not count.
     var round = -1
     while rounds.goesOn(done: round, measuring: clock.now - start, spent: clock.now - begin, share: share) {
-      // Back and forth, so that nobody always follows the same other.
+      // Alternates the direction, so that no subject always follows the same one.
       for place in round % 2 == 0 ? Array(trials.indices) : trials.indices.reversed() {
         let trial = trials[place]
         try trial.before()

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The directory that subjects keep their files in, which is gone when the program ends, by a signal as well.
+/// The directory of the subjects' files, removed when the program ends, also by a signal.
 final class Scratch {
   let url: URL
   private var sources: [any DispatchSourceSignal] = []
 
-  /// - Parameter parent: on the disk to measure on.
+  /// - Parameter parent: A directory on the disk to measure.
   init(in parent: URL) throws {
     let url = parent.appendingPathComponent("lmdb-cache-benchmark-\(getpid())")
     self.url = url
@@ -14,7 +14,7 @@ final class Scratch {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
-        // Subjects go on writing meanwhile: what cannot be removed now is reported, and no reason to stay.
+        // Subjects may still be writing: a failed removal is reported and ignored.
         do {
           try FileManager.default.removeItem(at: url)
         } catch {

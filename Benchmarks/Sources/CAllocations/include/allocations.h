@@ -3,8 +3,7 @@
 
 #include <stdint.h>
 
-/// How many blocks of memory the calling thread has asked for so far. Always 0 where the C library cannot be stood in
-/// for, which is everywhere but with glibc.
+/// The number of allocations the calling thread has made. Always 0 without glibc, where they cannot be intercepted.
 uint64_t allocations_made(void);
 
 #endif

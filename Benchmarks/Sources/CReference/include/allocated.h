@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/// Bytes that the allocator has handed out and not got back; 0 where it cannot say.
+/// Bytes that are currently allocated; 0 if the allocator cannot tell.
 size_t allocated_bytes(void);
 
 #endif

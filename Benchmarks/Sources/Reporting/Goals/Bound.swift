@@ -1,21 +1,21 @@
-/// What is asked of a subject: beside its peer, or of it alone.
+/// The bound of a goal, relative to a peer or absolute.
 public enum Bound: Equatable, Sendable {
-  /// At most so many times the peer's time.
+  /// A multiple of the peer's time.
   case timeAtMost(Double)
-  /// At least so many times as fast as the peer.
+  /// A multiple of the peer's speed.
   case fasterAtLeast(Double)
-  /// All threads together do at least so many times the work of the peer, which is one thread.
+  /// All threads' work as a multiple of the work of the peer, which has one thread.
   case workAtLeast(Double)
-  /// At most so many of a hundred look-ups find nothing. The peer is only there to compare with.
+  /// A percentage of misses. The peer is only shown for comparison.
   case missesAtMost(Double)
-  /// At most so many times the peer's misses.
+  /// A multiple of the peer's misses.
   case missesTimesAtMost(Double)
-  /// At most so many nanoseconds for an operation.
+  /// Nanoseconds for an operation.
   case nanosecondsAtMost(Double)
-  /// One of the readings is at most so much, in a unit that is told beside it.
+  /// The greatest value of one reading, in the given unit.
   case readingAtMost(Double, String, unit: String)
 
-  /// The figure that is held against the limit; nil: it was not measured.
+  /// The figure to compare with the limit; nil if it was not measured.
   func figure(own: SubjectResult, peer: SubjectResult) -> Double? {
     let (time, other) = (own.nanosecondsPerOperation.median, peer.nanosecondsPerOperation.median)
     switch self {
@@ -31,7 +31,7 @@ public enum Bound: Equatable, Sendable {
     }
   }
 
-  /// Of a hundred look-ups.
+  /// Misses in percent.
   private static func misses(_ result: SubjectResult) -> Double? { result.readings["hitRatio"].map { 100 * (1 - $0) } }
 
   func isReached(by figure: Double) -> Bool {
@@ -43,7 +43,7 @@ public enum Bound: Equatable, Sendable {
     }
   }
 
-  /// Such as "≤ 0.7 ×".
+  /// For example "≤ 0.7 ×".
   var asked: String {
     switch self {
     case .timeAtMost(let limit): "≤ \(Table.number(limit)) ×"
@@ -55,7 +55,7 @@ public enum Bound: Equatable, Sendable {
     }
   }
 
-  /// A figure with what it is counted in.
+  /// A figure with its unit.
   func text(_ figure: Double) -> String {
     switch self {
     case .timeAtMost, .fasterAtLeast, .workAtLeast, .missesTimesAtMost: "\(Table.number(figure)) ×"

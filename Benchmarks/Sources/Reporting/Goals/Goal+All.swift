@@ -1,5 +1,5 @@
 extension Goal {
-  /// In the order of the report. Their subjects are named as the workloads name them.
+  /// In the order of the report. Subjects have the names of the workloads.
   public static let all: [Goal] = memory + traces + disk + changes + remote + archive
 
   /// Misses at a thousandth, a hundredth, a tenth and a fifth of the objects.
@@ -20,7 +20,7 @@ extension Goal {
         of: Selection(workload: "trace.disk.\(trace)", subject: "LRU, trimmed")
       ) { $0.content == part }
     }
-    // As many as LRU has, and a little more where it is hard.
+    // As few misses as LRU, with a small tolerance on hard traces.
     func besideLRU(_ trace: String, _ part: String) -> Goal {
       Goal(
         "trace.\(trace) \(part): \(cache) / Mutex<LRU>", .missesTimesAtMost(1.03),
@@ -35,7 +35,7 @@ extension Goal {
       goal("orm-busy", "1 %", 22.7), goal("orm-busy", "10 %", 10.8), goal("orm-night", "1 %", 33),
       goal("orm-night", "10 %", 5.8), goal("web12", "1 %", 57.6), goal("web12", "10 %", 27.8),
       goal("web07", "1 %", 56.2), goal("web07", "10 %", 42.5),
-      // As many as LRU has that is trimmed at the same moments.
+      // As few misses as an LRU that is trimmed at the same moments.
       trims("orm-busy", "10 %", 11.7), trims("orm-night", "10 %", 6.3), trims("web12", "1 %", 59.8),
       trims("web12", "10 %", 31), trims("web07", "1 %", 60.5), trims("web07", "10 %", 44),
     ] + others
@@ -54,7 +54,7 @@ extension Goal {
         of: Selection(workload: workload, subject: peer, threads: threads.1)
       ) { $0.keys == 200_000 }
     }
-    // Two threads beside one, where they have few keys in common.
+    // Two threads compared with one, with few keys in common.
     func threads(_ content: String, _ title: String, keys: Int, _ limit: Double) -> Goal {
       Goal(
         "memory.get.threads \(content), \(title): \(cache), 2 threads / \(cache)", .workAtLeast(limit),
@@ -73,7 +73,7 @@ extension Goal {
       goal("memory.get.random", "LMDBCaching.LMDBCache, Codable struct", cache, .timeAtMost(1.3)),
       goal("memory.get.many64", cache, dictionary, .timeAtMost(0.35)),
       goal("memory.get.missing", cache, dictionary, .timeAtMost(0.7)),
-      // The dictionary only inserts; the cache evicts as well.
+      // The dictionary only inserts; the cache also evicts.
       goal("memory.set.evicting", cache, dictionary, .timeAtMost(1)),
     ]
   }()
@@ -107,10 +107,10 @@ extension Goal {
       goal(
         "disk.get.random", "LMDBCaching.DiskCache, 64 at once", "LMDBCaching.DiskCache, Data", .timeAtMost(0.7)),
       goal("disk.set", "LMDBCaching.DiskCache", "SQLite (GRDB)", .fasterAtLeast(20)),
-      // Beside the floor that promises as much: with a synchronization for each commit.
+      // Compared with the floor that makes the same promise: each commit is synchronized.
       goal(
         "disk.set.batch1000", committed, synchronizing, .timeAtMost(1.2)),
-      // Each survives the death of its process, and no power cut.
+      // Each survives the death of its process, but not a power cut.
       goal("disk.set.batch1000", "LMDBCaching.DiskCache", "LevelDB", .timeAtMost(1)),
       goal("disk.set.batch1000", "LMDBCaching.DiskCache, fast", "LevelDB", .timeAtMost(1)),
       Goal(
@@ -175,7 +175,7 @@ extension Goal {
         ) { $0.content == content }
       }
     }
-    // What has a raw form is stored in it, and by way of no coder.
+    // Values with a raw form are stored without a coder.
     let stored = "LMDBCaching, as it is stored"
     func both(_ content: String, _ subject: String, _ peer: String, _ bound: Bound) -> [Goal] {
       goals(content, subject, peer, encode: bound, decode: bound)

@@ -1,6 +1,6 @@
-/// What the project wants to reach, beside a peer or alone.
+/// A target of the project, relative to a peer or absolute.
 public struct Goal: Sendable {
-  /// Which of the results.
+  /// Selects one of the results.
   struct Selection: Sendable {
     let workload: String
     let subject: String
@@ -11,10 +11,10 @@ public struct Goal: Sendable {
   public let bound: Bound
   let own: Selection
   let peer: Selection
-  /// Of both.
+  /// Applies to both selections.
   private let parameters: @Sendable (Parameters) -> Bool
 
-  /// - Parameter peer: nil where the bound is on the subject alone.
+  /// - Parameter peer: nil if the bound is absolute.
   init(
     _ name: String, _ bound: Bound, _ own: Selection, of peer: Selection? = nil,
     where parameters: @escaping @Sendable (Parameters) -> Bool
@@ -26,7 +26,7 @@ public struct Goal: Sendable {
     self.parameters = parameters
   }
 
-  /// nil: neither the one nor the other was measured. With one of them alone the goal counts as not measured.
+  /// nil if neither was measured. If only one was, the goal counts as not measured.
   public func judgement(_ results: [SubjectResult]) -> Judgement? {
     switch (find(own, results), find(peer, results)) {
     case (nil, nil): return nil

@@ -1,8 +1,8 @@
-/// What came of a goal.
+/// The outcome of a goal.
 public struct Judgement: Encodable, Equatable, Sendable {
   public let goal: String
   public let bound: Bound
-  /// nil: one of the subjects was not measured.
+  /// nil if one of the subjects was not measured.
   public let measured: Double?
 
   public init(goal: String, bound: Bound, measured: Double?) {

@@ -1,5 +1,5 @@
 extension [Double] {
-  /// The middle one, or the mean of the two in the middle. Of at least one number.
+  /// The middle element, or the mean of the middle two. The array must not be empty.
   public var median: Double {
     let sorted = sorted()
     return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2

@@ -1,12 +1,11 @@
 import Foundation
 
-/// What the figures are of.
+/// The machine and the versions behind the figures.
 public struct Machine: Encodable, CustomStringConvertible, Sendable {
   public var processor: String
   public var processors: Int
   public var memoryGigabytes: Int
   public var system: String
-  /// The versions of the stores that are measured.
   public var libraries: [String: String]
   public var swift: String
 
@@ -35,7 +34,6 @@ public struct Machine: Encodable, CustomStringConvertible, Sendable {
       ?? ProcessInfo.processInfo.operatingSystemVersionString
   }
 
-  /// The compiler's, as far as a program can know it.
   private static var swiftVersion: String {
     #if swift(>=6.4)
       "6.4 or newer"

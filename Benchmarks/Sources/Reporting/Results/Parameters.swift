@@ -1,12 +1,11 @@
-/// What distinguishes workloads of one name.
+/// Distinguishes workloads of the same name.
 public struct Parameters: Codable, Equatable, Sendable, CustomStringConvertible {
-  /// How many different keys there are.
   public var keys: Int?
-  /// Bytes of a value.
+  /// In bytes.
   public var valueSize: Int?
   /// The most entries that a subject may hold.
   public var capacity: Int?
-  /// What is worked on, where it is neither of these: a trace, a type.
+  /// The trace or type to work on, for example.
   public var content: String?
 
   public init(keys: Int? = nil, valueSize: Int? = nil, capacity: Int? = nil, content: String? = nil) {

@@ -14,7 +14,7 @@ public struct Report: Encodable, Sendable {
     self.goals = goals
   }
 
-  /// With its keys in order, so that two files can be compared.
+  /// Sorted by key, so that two files can be compared.
   public func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

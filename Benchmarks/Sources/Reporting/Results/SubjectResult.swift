@@ -1,10 +1,9 @@
-/// What was measured of one subject at one workload.
 public struct SubjectResult: Encodable, Sendable {
   public struct Times: Encodable, Sendable {
     public var min: Double
     public var median: Double
 
-    /// - Parameter times: of the rounds, one or more.
+    /// - Parameter times: One or more rounds.
     public init(_ times: [Double]) {
       min = times.min()!
       median = times.median
@@ -15,12 +14,12 @@ public struct SubjectResult: Encodable, Sendable {
   public var subject: String
   public var threads: Int
   public var parameters: Parameters
-  /// As a thread sees it: two threads that do twice the work of one have the same time.
+  /// Per thread: two threads that do twice the work of one have the same time.
   public var nanosecondsPerOperation: Times
   public var runs: Int
-  /// Of each thread.
+  /// Per thread.
   public var operationsPerRun: Int
-  /// What else the rounds told, as medians: the hit ratio, a longest wait.
+  /// Medians of other readings, such as the hit ratio or a longest wait.
   public var readings: [String: Double]
 
   public init(
@@ -41,7 +40,7 @@ public struct SubjectResult: Encodable, Sendable {
     case workload, subject, threads, nanosecondsPerOperation, runs, operationsPerRun
   }
 
-  // The parameters and the readings stand beside the rest.
+  // Parameters and readings are encoded inline.
   public func encode(to encoder: any Encoder) throws {
     try parameters.encode(to: encoder)
     try readings.encode(to: encoder)

@@ -10,7 +10,7 @@ public struct Table {
     self.results = results
   }
 
-  /// Ratios are to the first subject, which is ours where there is one, with as many threads.
+  /// Ratios are to the first subject with as many threads, which is ours if present.
   public var text: String {
     var rows = [["", "threads", "min", "median", "ratio", ""]]
     for result in results {
@@ -25,7 +25,7 @@ public struct Table {
     return "\n\(title)\n" + Self.lines(rows)
   }
 
-  /// Columns under each other: the first and the last from the left, others from the right.
+  /// Aligns columns: the first and the last to the left, others to the right.
   static func lines(_ rows: [[String]]) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

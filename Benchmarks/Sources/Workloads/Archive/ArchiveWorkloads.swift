@@ -1,10 +1,9 @@
 import Foundation
 import Reporting
 
-/// Values to bytes and back, beside the coders of Foundation.
+/// Encodes and decodes values, compared with Foundation's coders.
 ///
-/// Every coder is called as its documentation shows it, with the coder made once where it may be used again. The keyed
-/// archivers have the same values as objects.
+/// Every coder is called as documented, and reused where it may be. The keyed archivers get the same values as objects.
 enum ArchiveWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     var random = SplitMix(state: 14)
@@ -140,7 +139,7 @@ enum ArchiveWorkloads {
     }
   }
 
-  /// On Linux, unarchivers may hand out Swift values for some of Foundation's classes.
+  /// On Linux, unarchivers may return Swift values for some of Foundation's classes.
   private static func isSame(_ decoded: Any, _ object: any NSCoding) -> Bool {
     switch (decoded, object) {
     case (let decoded as String, let object as NSString): NSString(string: decoded).isEqual(object)

@@ -2,14 +2,14 @@ import Foundation
 import LMDBCaching
 import Reporting
 
-/// What is built on reads and sets: changes that are one operation, and reads that bring a loader.
+/// Atomic updates, and reads with a loader.
 enum ChangeWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     let keys = setting.pick(check: 200, quick: 1_000, full: 1_000)
     return [update(keys), loadHit(keys), tags(keys)]
   }
 
-  /// A number that is read, made greater and stored. The process is the only one that has the cache open.
+  /// Increments a stored number. No other process has the cache open.
   private static func update(_ count: Int) -> Workload {
     Workload("cache.update", Parameters(keys: count)) { setting in
       let keys = (0..<count).map(RequestKeys.text)
@@ -24,7 +24,7 @@ enum ChangeWorkloads {
     }
   }
 
-  /// What is in memory, without tags and with one each, which many share.
+  /// Values in memory, without tags and with one each from a small set.
   private static func tags(_ count: Int) -> Workload {
     Workload("cache.tags", Parameters(keys: count)) { setting in
       let directory = try setting.directory()
@@ -93,7 +93,7 @@ enum ChangeWorkloads {
       body: { for _ in 0..<passes { for key in keys { try add(cache, key) } } })
   }
 
-  /// What is in memory, read with a loader that has all its options, beside a plain read.
+  /// Values in memory, read with a loader and all its options, compared with a plain read.
   private static func loadHit(_ count: Int) -> Workload {
     Workload("cache.loadHit", Parameters(keys: count)) { setting in
       var options = LoadOptions(lifetime: .seconds(3_600))

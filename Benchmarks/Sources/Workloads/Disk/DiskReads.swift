@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads of what is there and of what is not, and the first read after opening.
+/// Reads of present and missing keys, and the first read after opening.
 enum DiskReads {
   private static let kinds: [DiskSubjectKind] =
     [
@@ -22,7 +22,7 @@ enum DiskReads {
   }
 
   static func missing(_ shape: DiskShape) -> Workload {
-    // How the value would be read makes no difference.
+    // The way of reading makes no difference for a missing value.
     let kinds = [DiskSubjectKind.diskCache(), .lmdb, .sqlite] + DiskSubjectKind.optional + [.files]
     return Workload("disk.get.missing", shape.parameters) { setting in
       let keys = shape.missingKeys
@@ -62,7 +62,7 @@ enum DiskReads {
     }
   }
 
-  /// Opening a cache that was closed, and one whose process was killed after a commit.
+  /// Opens a cache that was closed, and one whose process was killed after a commit.
   static func reopenAfterKill(_ shape: DiskShape) -> Workload {
     Workload("disk.reopenAfterKill", shape.parameters) { setting in
       let key = shape.keys(seed: 13).prefix(1)
@@ -90,7 +90,7 @@ enum DiskReads {
     }
   }
 
-  /// A store that is filled once; each of its keys, or as many others, is read in every round.
+  /// A store that is filled once. Every round reads each of its keys, or as many missing ones.
   private static func onFilled(
     _ kind: DiskSubjectKind, _ shape: DiskShape, _ setting: Setting,
     _ body: @escaping (any DiskSubject) throws -> Void, verify: @escaping (any DiskSubject) throws -> Void

@@ -1,17 +1,16 @@
 import Foundation
 import Reporting
 
-/// How many values of which size.
+/// The number and the size of values.
 struct DiskShape {
   let size: Int
   let count: Int
 
   var parameters: Parameters { Parameters(keys: count, valueSize: size) }
 
-  /// What a store is filled with.
   var value: Data { value(seed: 6) }
 
-  /// What is set over it. With the same bytes again SQLite would write nothing.
+  /// Replaces ``value``. SQLite would not write identical bytes.
   var replacement: Data { value(seed: 16) }
 
   private func value(seed: UInt64) -> Data {
@@ -25,19 +24,18 @@ struct DiskShape {
     return KeyList(numbers: (0..<count).shuffled(using: &random))
   }
 
-  /// As many keys that are between those of ``keys(seed:)`` and not among them.
+  /// As many missing keys, which sort between those of ``keys(seed:)``.
   var missingKeys: KeyList {
     var random = SplitMix(state: 7)
     return KeyList(numbers: (count..<(2 * count)).shuffled(using: &random))
   }
 
-  /// With fewer keys, if the store takes too long to be filled with as many in every round.
+  /// Has fewer keys if the store is too slow to be filled in every round.
   func refilled(by kind: DiskSubjectKind) -> DiskShape { DiskShape(size: size, count: min(count, kind.mostFilled)) }
 
   /// How many keys the store writes one by one in a round.
   func writes(by kind: DiskSubjectKind) -> Int { size < 1000 ? min(count, kind.mostWrites) : count }
 
-  /// A store with every key.
   func filled(_ kind: DiskSubjectKind, in directory: URL) throws -> any DiskSubject {
     let subject = try kind.open(directory, size)
     let keys = keys(seed: 8)

@@ -2,8 +2,8 @@ import Foundation
 import LMDBCaching
 import Reporting
 
-/// Until the disk has back what a removal frees, while another thread reads and, where something is left, one writes;
-/// what is left a while later is told, and the longest that a read waited.
+/// Measures when the disk gets back the space of a removal, while another thread reads and, if entries are left, one
+/// writes. Also reports the space used a while later, and the longest read.
 enum DiskSpace {
   enum Removal: String, CaseIterable {
     case everything
@@ -18,17 +18,16 @@ enum DiskSpace {
     }
   }
 
-  /// How many of the keys are written anew meanwhile.
+  /// How many of the keys the writer rewrites.
   private static let written = 500
-  /// So long after the space is back, when it is within the limit in any case, what is left is read. The writer goes on
-  /// until then.
+  /// How long after the space is back the remaining space is measured. The writer continues until then.
   private static let pause: Duration = .seconds(3)
 
   static func workload(_ removal: Removal, _ shape: DiskShape) -> Workload {
     Workload("disk.space.\(removal)", shape.parameters) { setting in
       let kind = DiskSubjectKind.diskCache()
-      // What is left, and 16 MB. That is less than the journal of who writes all the time; where little is left, there has to
-      // be room for that, and for a segment of values that are written over.
+      // The live values and 16 MB, less than the journal of a steady writer. If little is left, there must be room for
+      // the journal and for a segment of overwritten values.
       let live = removal == .everything ? 0 : shape.size * (shape.count / 10)
       let room = setting.scale == .full ? 0 : 64_000_000
       let limit = removal == .everything ? 8_000_000 : 2 * live + 16_000_000 + room
@@ -80,13 +79,13 @@ enum DiskSpace {
     }
   }
 
-  /// Bytes of the cache's directory on the disk, the journal included.
+  /// Allocated bytes of the cache's directory, including the journal.
   private static func allocated(_ directory: URL) throws -> Int {
     var bytes = 0
     for name in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
       let file = directory.appendingPathComponent(name)
       var status = stat()
-      // Segments go while they are looked at.
+      // Segments may be deleted at any time.
       guard lstat(file.path, &status) == 0 else { continue }
       bytes += status.st_mode & S_IFMT == S_IFDIR ? try allocated(file) : Int(status.st_blocks) * 512
     }

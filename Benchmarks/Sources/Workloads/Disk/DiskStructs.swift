@@ -3,8 +3,8 @@ import Foundation
 import LMDBCaching
 import Reporting
 
-/// Structures that are on the disk, read and decoded, beside LMDB in C and the decoder that the cache uses: what a value
-/// costs at least that is not in memory.
+/// Reads and decodes structures on the disk, compared with LMDB in C and the cache's decoder: the lower bound for a
+/// value that is not in memory.
 enum DiskStructs {
   static func workload(keys count: Int) -> Workload {
     Workload("disk.get.struct", Parameters(keys: count)) { setting in
@@ -14,7 +14,7 @@ enum DiskStructs {
     }
   }
 
-  /// Both tiers, of which memory holds a hundredth: in the order of the keys, none is still there when it is asked for
+  /// Both tiers, with a hundredth of the keys in memory: read in order, none is still in memory when its turn comes
   /// again.
   private static func tiers(_ keys: KeyList, _ order: [Int], _ setting: Setting) throws -> Trial {
     let directory = try setting.directory()
@@ -55,7 +55,7 @@ enum DiskStructs {
     let lmdb = try RawLMDB(directory, 4096, .noSync)
     for (place, number) in order.enumerated() { try lmdb.set(keys.only(place), encoder.encode(Profile(id: number))) }
     return trial("LMDB in C, then the decoder", order) { place in
-      // Without a copy beyond the one that the read makes.
+      // Without a copy beyond the read's own.
       try lmdb.withValue(keys.raw.baseAddress! + place) { try decoder.decode(Profile.self, from: $0) }
     } finish: {
       lmdb.close()

@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import Reporting
 
-/// Trims half of the entries while another thread reads; the longest that it waited is told.
+/// Trims half of the entries while another thread reads, and reports the longest read.
 enum DiskTrim {
   static func workload(keys count: Int) -> Workload {
     Workload("disk.trim", Parameters(keys: count, valueSize: 100)) { setting in
@@ -31,7 +31,7 @@ enum DiskTrim {
     }
   }
 
-  /// Trims to a tenth, with nobody beside.
+  /// Trims to a tenth, without a concurrent reader.
   static func most(keys count: Int) -> Workload {
     Workload("disk.trim.toTenth", Parameters(keys: count, valueSize: 100)) { setting in
       var cache: DiskCache?

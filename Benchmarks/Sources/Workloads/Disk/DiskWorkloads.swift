@@ -1,5 +1,5 @@
-/// What is done on the disk, with values of three sizes that cannot be compressed. The files are in the system's page
-/// cache, as those of a program are that uses them.
+/// Disk operations with incompressible values of three sizes. The files are in the page cache, like those of an active
+/// program.
 enum DiskWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     let sizes = setting.pick(check: [100], quick: [100, 4096, 102_400], full: [100, 4096, 102_400])
@@ -19,7 +19,7 @@ enum DiskWorkloads {
       ] + bySize(setting) + DiskSpace.Removal.allCases.map { DiskSpace.workload($0, spacious(setting)) }
   }
 
-  /// What the size of a value does: a third of a megabyte to 32 of them for each.
+  /// The effect of a value's size: each size gets a third of a megabyte to 32 MB.
   private static func bySize(_ setting: Setting) -> [Workload] {
     let bytes = setting.pick(check: 300_000, quick: 8 << 20, full: 32 << 20)
     let shapes = [100, 1_000, 4_000, 16_000, 100_000, 1_000_000].map { size in
@@ -34,7 +34,7 @@ enum DiskWorkloads {
     DiskShape(size: 10_000, count: setting.pick(check: 1_000, quick: 5_000, full: 240_000))
   }
 
-  /// Over a gigabyte in a whole run: what the size costs is to be seen.
+  /// Over a gigabyte in a whole run, to show the effect of the size.
   private static func reopenings(_ setting: Setting) -> [Workload] {
     if KilledWriter.program == nil { return [] }
     return [

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sets, one by one and in batches, into a new store and over what is there; removals.
+/// Sets (one by one and in batches, into a new store and over old values) and removals.
 enum DiskWrites {
   private static let kinds: [DiskSubjectKind] =
     [
@@ -29,7 +29,7 @@ enum DiskWrites {
       ] + DiskSubjectKind.optional
     return Workload("disk.set.batch1000", shape.parameters) { setting in
       let keys = shape.keys(seed: 9)
-      // LMDB is the floor: there the keys of a batch are in its order already.
+      // LMDB is the floor: it gets each batch already sorted.
       let sorted = keys.sorted(inRunsOf: 1000)
       let value = shape.value
       return setting.chosen(kinds).map { kind in

@@ -1,6 +1,6 @@
 import CReference
 
-/// Keys as strings, and as bytes for what is called from C: each in memory of its own, and ended by a NUL.
+/// Keys as strings, and as separately allocated, NUL-terminated bytes for C.
 final class KeyList {
   let strings: [String]
   let raw: UnsafeMutableBufferPointer<reference_key>
@@ -25,17 +25,15 @@ final class KeyList {
 
   var count: Int { strings.count }
 
-  /// The first keys, as a list of their own.
   func prefix(_ count: Int) -> KeyList { KeyList(Array(strings.prefix(count))) }
 
-  /// One of the keys, as a list of its own.
   func only(_ place: Int) -> KeyList { KeyList([strings[place]]) }
 
-  /// The same keys, each run of `size` in the order of their bytes.
+  /// The same keys, with each run of `size` sorted by bytes.
   func sorted(inRunsOf size: Int) -> KeyList {
     var texts: [String] = []
     for start in stride(from: 0, to: count, by: size) {
-      // Of ASCII alone, whose order is that of their bytes.
+      // ASCII strings sort by their bytes.
       texts += strings[start..<min(start + size, count)].sorted()
     }
     return KeyList(texts)

@@ -1,11 +1,11 @@
 import Foundation
 import LMDBCaching
 
-/// A process that writes to a cache and is killed: the program `benchmark`, with arguments of its own.
+/// A process that writes to a cache and is killed: the program `benchmark` with special arguments.
 public enum KilledWriter {
   private static let name = "killed-writer"
 
-  /// To be called before anything else of `benchmark`. Does not return in the process that is to be killed.
+  /// Call first in `benchmark`. Does not return in the process to be killed.
   public static func beginProgram() {
     let arguments = CommandLine.arguments
     guard arguments.count == 4, arguments[1] == name, let size = Int(arguments[3]) else { return }
@@ -20,7 +20,7 @@ public enum KilledWriter {
     kill(getpid(), SIGKILL)
   }
 
-  /// It lies beside every program of this package; `nil` if it was not built.
+  /// Next to the package's other programs; `nil` if it was not built.
   static let program: URL? = {
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     let program = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("benchmark")

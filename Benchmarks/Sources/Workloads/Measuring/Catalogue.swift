@@ -1,4 +1,4 @@
-/// Every workload there is, in the order of the report.
+/// All workloads, in the order of the report.
 public enum Catalogue {
   public static func workloads(_ setting: Setting) -> [Workload] {
     [

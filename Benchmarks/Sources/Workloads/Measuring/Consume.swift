@@ -1,4 +1,4 @@
-/// Takes what a subject gave, so that the compiler cannot know that nobody looks at it.
+/// Uses a result, so that the compiler cannot discard its computation.
 @inline(never)
 @_optimize(none)
 func consume<Value>(_ value: Value) {}

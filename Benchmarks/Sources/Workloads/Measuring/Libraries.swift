@@ -5,7 +5,7 @@ import GRDBSQLite
   import CLevelDB
 #endif
 
-/// The versions of the libraries that subjects are made of.
+/// The versions of the measured libraries.
 public enum Libraries {
   public static var versions: [String: String] {
     var numbers = [Int32](repeating: 0, count: 3)

@@ -5,11 +5,10 @@ public struct Setting {
   public enum Scale: Sendable { case check, quick, full }
 
   public let scale: Scale
-  /// A directory on the disk to measure on.
+  /// A directory on the disk to measure.
   public let scratch: URL
-  /// The folder of the traces.
   public let traces: URL
-  /// Whether the stores of others are filled as well. Other subjects are cheap to make, and always there.
+  /// Whether other libraries' stores are measured too. Other subjects are cheap and always present.
   public let hasPeers: Bool
 
   public init(scale: Scale, scratch: URL, traces: URL, hasPeers: Bool = true) {
@@ -19,10 +18,8 @@ public struct Setting {
     self.hasPeers = hasPeers
   }
 
-  /// Those of the stores that are to be measured.
   func chosen(_ kinds: [DiskSubjectKind]) -> [DiskSubjectKind] { hasPeers ? kinds : kinds.filter(\.isOwn) }
 
-  /// A new, empty directory.
   func directory() throws -> URL {
     let url = scratch.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -31,7 +28,7 @@ public struct Setting {
 
   func remove(_ directory: URL) throws { try FileManager.default.removeItem(at: directory) }
 
-  /// Calls of every scale do the same with less.
+  /// Every scale does the same work in a different amount.
   func pick<T>(check: T, quick: T, full: T) -> T {
     switch scale {
     case .check: check

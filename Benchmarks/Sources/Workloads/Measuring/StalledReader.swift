@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A thread that reads random keys until it is told to stop, and notes the longest that a read took.
+/// A thread that reads random keys until it is stopped, and records its longest read.
 final class StalledReader: Sendable {
   private let isDone = Atomic<Bool>(false)
   private let longest = Atomic<UInt64>(0)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Returns when the thread reads.
+  /// Returns once the thread reads.
   init(_ read: @escaping @Sendable (Int) throws -> Void) {
     let started = DispatchSemaphore(value: 0)
     Thread.detachNewThread { [self] in
@@ -21,7 +21,7 @@ final class StalledReader: Sendable {
         }
         return DispatchTime.now().uptimeNanoseconds - start
       }
-      // A thread's first reads set up what it reads with, and wait for nobody.
+      // A thread's first reads set up its reading state.
       for _ in 0..<100 { _ = timeOfRead() }
       started.signal()
       while !isDone.load(ordering: .relaxed) {
@@ -33,7 +33,7 @@ final class StalledReader: Sendable {
     started.wait()
   }
 
-  /// Ends the thread; the longest wait in milliseconds.
+  /// Ends the thread. Returns the longest wait in milliseconds.
   func stop() -> Double {
     isDone.store(true, ordering: .relaxed)
     ended.wait()

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A thread that writes every two milliseconds until it is told to stop, as a program does that has other work too.
+/// A thread that writes every two milliseconds until it is stopped, like a program with other work.
 final class SteadyWriter: Sendable {
   private let isDone = Atomic<Bool>(false)
   private let count = Atomic<Int>(0)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// - Parameter write: Is given the number of the write.
+  /// - Parameter write: Gets the number of the write.
   init(_ write: @escaping @Sendable (Int) throws -> Void) {
     Thread.detachNewThread { [self] in
       while !isDone.load(ordering: .relaxed) {
@@ -22,7 +22,7 @@ final class SteadyWriter: Sendable {
     }
   }
 
-  /// Ends the thread; how often it wrote.
+  /// Ends the thread. Returns the number of its writes.
   func stop() -> Int {
     isDone.store(true, ordering: .relaxed)
     ended.wait()

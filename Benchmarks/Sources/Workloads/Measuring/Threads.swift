@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Runs `body` on so many threads at once, with the thread's number, and returns when all have returned.
+/// Runs `body` with each thread's number on `count` threads at once, and waits for all.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
   switch count {
   case 1: try body(0)
@@ -15,7 +15,7 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) t
   }
 }
 
-/// A thread that waits for work beside the caller's, so that no round pays for its making.
+/// A waiting thread, so that no round pays for starting one.
 private final class SecondThread: Sendable {
   static let shared = SecondThread()
 

@@ -1,18 +1,18 @@
-/// One subject at one workload, ready to be run again and again.
+/// One subject at one workload, ready for repeated runs.
 ///
-/// A round is ``before``, ``body``, ``after``; only ``body`` is timed. ``verify`` comes once, between ``body`` and
-/// ``after`` of the round that warms up; ``finish`` once, at the end.
+/// A round is ``before``, ``body``, ``after``; only ``body`` is timed. ``verify`` runs once, between ``body`` and
+/// ``after`` of the warm-up round; ``finish`` runs once, at the end.
 public struct Trial {
-  /// What does the work, such as "LMDBCaching.MemoryCache".
+  /// For example "LMDBCaching.MemoryCache".
   public let subject: String
   public let threads: Int
-  /// How many operations each thread does in ``body``.
+  /// Operations of each thread in ``body``.
   public let operations: Int
   public let before: () throws -> Void
   public let body: () throws -> Void
-  /// Throws if the subject does not hold what it was given, or gives other than it was given.
+  /// Throws if the subject lacks a value or returns a wrong one.
   public let verify: () throws -> Void
-  /// Gives what else is to be told of the round, such as the hit ratio.
+  /// Returns other readings of the round, such as the hit ratio.
   public let after: () throws -> [String: Double]
   public let finish: () throws -> Void
 
@@ -32,6 +32,5 @@ public struct Trial {
     self.finish = finish
   }
 
-  /// Whether the subject is of this project.
   public var isOwn: Bool { subject.hasPrefix("LMDBCaching") || subject.hasPrefix("@EFStorage") }
 }

@@ -1,10 +1,9 @@
 public import Reporting
 
-/// One thing to do, and everything that can do it.
+/// A task, and all subjects that can do it.
 public struct Workload {
-  /// Such as "memory.get.random".
+  /// For example "memory.get.random".
   public let name: String
-  /// What the subjects work on.
   public let parameters: Parameters
   private let prepare: (Setting) throws -> [Trial]
 
@@ -14,7 +13,7 @@ public struct Workload {
     self.prepare = prepare
   }
 
-  /// Makes the subjects ready, which takes its time.
+  /// Prepares the subjects, which may take a while.
   public func trials(_ setting: Setting) throws -> [Trial] { try prepare(setting) }
 
   /// The name and the parameters, such as "disk.set 100 B × 50000".

@@ -1,4 +1,4 @@
-/// A subject did not do what the workload asked for: there is no figure.
+/// A subject failed its workload and gets no figure.
 struct WorkloadError: Error, CustomStringConvertible {
   let description: String
 

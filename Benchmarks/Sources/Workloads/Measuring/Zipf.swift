@@ -1,9 +1,8 @@
 import Foundation
 
-/// Draws numbers below a count, each with a chance by its rank: `1 / rank ^ exponent`. The ranks are scattered over the
-/// numbers.
+/// Draws numbers below a count with probability `1 / rank ^ exponent`. The ranks are shuffled over the numbers.
 struct Zipf {
-  /// The chance of this rank or a lower one.
+  /// The probability of this rank or a lower one.
   private let cumulative: [Double]
   private let numbers: [UInt32]
 

@@ -3,7 +3,7 @@ import LMDBCaching
 import Reporting
 import Synchronization
 
-/// Memory of an entry beyond its key and value, which are integers inside it.
+/// Memory of an entry beyond its key and value, which are inline integers.
 enum MemoryFootprint {
   static func workload(keys count: Int) -> Workload {
     Workload("memory.footprint", Parameters(keys: count)) { _ in
@@ -11,7 +11,7 @@ enum MemoryFootprint {
         trial("LMDBCaching.MemoryCache", count, { MemoryCache<Int, Int>(configuration: .unlimited) }) {
           $0.set($1, forKey: $1)
         },
-        // Twice as many are set: the ghost queue is part of it then.
+        // Twice as many sets also fill the ghost queue.
         trial("LMDBCaching.MemoryCache, full and evicting", count, times: 2, { MemoryCache(countLimit: count) }) {
           $0.set($1, forKey: $1)
         },

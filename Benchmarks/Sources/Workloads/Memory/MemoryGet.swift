@@ -1,7 +1,6 @@
 import Reporting
 
-/// Reads of what is there, of what is not, and nine reads to one write. Every round is verified, by the sum of what is
-/// read.
+/// Reads of present keys and missing keys, and nine reads to one write. The sum of the values verifies every round.
 enum MemoryGet {
   static func random(keys count: Int) -> Workload {
     Workload("memory.get.random", Parameters(keys: count)) { setting in
@@ -20,7 +19,7 @@ enum MemoryGet {
     }
   }
 
-  /// As a program does that needs 64 values at once.
+  /// Like a program that needs 64 values at once.
   static func many(keys count: Int) -> Workload {
     Workload("memory.get.many64", Parameters(keys: count)) { setting in
       let keys = requests(count, setting, from: 0)
@@ -48,7 +47,7 @@ enum MemoryGet {
           try expect(misses(subject, keys[thread]), keys[thread].count, type)
         }
       }
-      // What LMDBCache lacks in memory it looks for on the disk: that is disk.get.missing.
+      // LMDBCache looks for missing values on the disk: see disk.get.missing.
       return try trials(OwnMemoryCache.self) + trials(BareDictionary.self, threads: [1])
         + trials(LockedDictionary.self) + trials(FoundationCache.self)
     }
@@ -67,7 +66,7 @@ enum MemoryGet {
           try expect(readAndWrite(&subject, keys[thread], replacements[thread]), sums[thread], type)
         }
       }
-      // A write of LMDBCache goes to the disk: that is disk.replace.
+      // LMDBCache also writes to the disk: see disk.replace.
       return try trials(OwnMemoryCache.self) + trials(LockedDictionary.self) + trials(FoundationCache.self)
     }
   }
@@ -104,7 +103,7 @@ enum MemoryGet {
     guard found == expected else { throw WorkloadError("\(S.name) gave other values than it was given.") }
   }
 
-  // Not inlined, so that what is read cannot be known beforehand.
+  // Not inlined, so that the optimizer cannot predict the values.
 
   @inline(never)
   private static func sum<S: MemorySubject>(_ subject: S, _ keys: [S.Key]) throws -> Int {

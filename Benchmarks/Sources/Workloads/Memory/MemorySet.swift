@@ -1,9 +1,9 @@
 import Reporting
 
-/// Inserts every key once, in random order, into what is empty at first.
+/// Inserts every key once, in random order, into an empty subject.
 ///
-/// With a capacity a cache evicts from then on. A dictionary has none, and keeps everything: what it is held against is
-/// the time of an insertion. Two threads insert half of the keys each.
+/// A cache evicts once it is full. A dictionary keeps everything, so the comparison is with the time of an insertion.
+/// Two threads insert half of the keys each.
 enum MemorySet {
   static func workload(keys count: Int, capacity: Int?) -> Workload {
     let name = capacity == nil ? "memory.set" : "memory.set.evicting"
@@ -29,7 +29,7 @@ enum MemorySet {
               if threads == 1 {
                 try insert(&subject!, keys, values, 0..<count)
               } else {
-                // Only a subject that is shared by its copies is used by two threads.
+                // Two threads need a subject that its copies share.
                 let shared = subject!
                 try onThreads(threads) { thread in
                   var shared = shared
@@ -46,7 +46,7 @@ enum MemorySet {
     }
   }
 
-  /// What is there is right, and everything is there that must be.
+  /// All present values are right, and no required value is missing.
   private static func verify<S: MemorySubject>(
     _ subject: S, _ keys: [S.Key], _ values: [Payload], _ capacity: Int?
   ) throws {

@@ -1,8 +1,8 @@
 import LMDBCaching
 import Reporting
 
-/// Reads of few keys, which threads have in common: what they wait for each other at, and nothing beside it. Keys are
-/// numbers; values are numbers too, or objects, whose counts of references each reader writes.
+/// Threads read a few shared keys, to measure only their contention. Values are numbers, or objects whose reference
+/// counts each reader writes.
 enum MemoryThreads {
   static func workload<Content: ThreadedContent>(_ type: Content.Type, keys count: Int) -> Workload {
     Workload("memory.get.threads", Parameters(keys: count, content: Content.name)) { setting in
@@ -26,7 +26,7 @@ enum MemoryThreads {
     }
   }
 
-  // Not inlined, so that what is read cannot be known beforehand.
+  // Not inlined, so that the optimizer cannot predict the values.
   @inline(never)
   private static func sum<Content: ThreadedContent>(_ cache: MemoryCache<Int, Content>, _ keys: [Int]) -> Int {
     var sum = 0
@@ -35,7 +35,6 @@ enum MemoryThreads {
   }
 }
 
-/// A value of ``MemoryThreads``.
 protocol ThreadedContent: Sendable {
   static var name: String { get }
   static func make(_ number: Int) -> Self
@@ -47,7 +46,7 @@ extension Payload: ThreadedContent {
   static func make(_ number: Int) -> Self { Self(number) }
 }
 
-/// A number, without a count of references.
+/// A number, which has no reference count.
 struct PlainNumber: ThreadedContent {
   static var name: String { "numbers" }
   let number: Int

@@ -1,7 +1,7 @@
 import LMDBCaching
 import Reporting
 
-/// Trims half of the entries while another thread reads; the longest that it waited is told.
+/// Trims half of the entries while another thread reads, and reports the longest read.
 enum MemoryTrim {
   static func workload(keys count: Int) -> Workload {
     Workload("memory.trim", Parameters(keys: count)) { setting in

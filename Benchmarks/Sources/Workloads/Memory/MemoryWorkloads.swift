@@ -1,5 +1,5 @@
-/// What is done in memory. Keys are strings of 14 to 19 bytes, drawn at random and each in memory of its own, as those of
-/// a program that makes them anew for every request.
+/// Memory operations. Keys are random strings of 14 to 19 bytes, each allocated separately like those that a program
+/// makes for every request.
 enum MemoryWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     let most = setting.pick(check: 10_000, quick: 1_000_000, full: 1_000_000)

@@ -1,9 +1,9 @@
 import Reporting
 import Synchronization
 
-/// Reads by a Zipf distribution (exponent 0.99, as YCSB has it) from a cache that holds a tenth of the keys; what is
-/// missing is set. A dictionary holds them all. Each round goes on in a long list of requests, so that a cache does not
-/// learn a short one; the hit ratio is of the second half of the list, when it is gone through for the first time.
+/// Zipf-distributed reads (exponent 0.99, as in YCSB) from a cache with room for a tenth of the keys, which sets
+/// missing ones. A dictionary holds all. Rounds continue through a long list of requests, so that a cache cannot learn
+/// it. The hit ratio is that of the second half of the list, on its first pass.
 enum MemoryZipf {
   static func workload(keys count: Int, capacity: Int) -> Workload {
     Workload("memory.get.zipf", Parameters(keys: count, capacity: capacity)) { setting in

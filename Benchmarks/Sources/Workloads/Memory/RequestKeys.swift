@@ -1,6 +1,6 @@
-/// The keys that threads ask for, made before the time is taken.
+/// The keys that threads request, made before the timing.
 struct RequestKeys {
-  /// For every thread, the number of the key of each request.
+  /// For every thread, the key's number for each request.
   let numbers: [[Int]]
   private let strings: [[String]]
 
@@ -14,7 +14,7 @@ struct RequestKeys {
 
   static func text(_ number: Int) -> String { "user:profile:\(number)" }
 
-  /// Requests of a thread.
+  /// Requests per thread.
   var count: Int { numbers[0].count }
 
   func keys<S: MemorySubject>(for subject: S.Type) -> [[S.Key]] {

@@ -3,13 +3,12 @@ import LMDBCaching
 import LMDBCachingRedis
 import Synchronization
 
-/// A process that reads a number again and again, as another machine of a fleet would: the program `benchmark`, with
-/// arguments of its own.
+/// A process that polls a number, like another machine of a fleet: the program `benchmark` with special arguments.
 public final class ChangeWatcher {
   private static let name = "change-watcher"
   static let key = "watched"
 
-  /// To be called before anything else of `benchmark`. Does not return in the process that watches.
+  /// Call first in `benchmark`. Does not return in the watching process.
   public static func beginProgram() {
     let arguments = CommandLine.arguments
     guard arguments.count == 5, arguments[1] == name, let count = Int(arguments[4]) else { return }
@@ -24,9 +23,9 @@ public final class ChangeWatcher {
       while !cache.health.isSettled { usleep(1_000) }
       var seen = 0
       while seen < count {
-        // There is none before the first change, and none where the server did not answer in time.
+        // The value is missing before the first change, or after a late reply.
         guard let number = try cache.value(Int.self, forKey: key), number > seen, number <= count else {
-          // The other two share the processors.
+          // The other two processes share the processors.
           usleep(20)
           continue
         }
@@ -41,8 +40,7 @@ public final class ChangeWatcher {
     }
   }
 
-  /// Whoever started it may be killed, and would be waited for by all who read what it prints: this process would have
-  /// their pipe.
+  /// Ends with the parent: if that is killed, this process would keep its output pipe open, and readers waiting.
   private static func endWithParent() {
     let parent = getppid()
     Thread.detachNewThread {
@@ -57,7 +55,7 @@ public final class ChangeWatcher {
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
   }
 
-  /// When the watcher saw each number, in memory that both processes share.
+  /// When the watcher saw each number, in shared memory.
   private static func times(_ path: String, _ count: Int) throws -> UnsafeMutablePointer<Atomic<Int>> {
     let size = count * MemoryLayout<Int>.stride
     let descriptor = open(path, O_RDWR | O_CREAT, 0o600)
@@ -83,7 +81,6 @@ public final class ChangeWatcher {
     try process.run()
   }
 
-  /// Sets the next number, and waits until it is seen.
   func change(_ cache: DistributedCache) throws {
     let start = Self.now
     try cache.set(last + 1, forKey: Self.key)
@@ -95,7 +92,7 @@ public final class ChangeWatcher {
     last += 1
   }
 
-  /// The delays since it was asked last, in milliseconds: the median, and what 99 of a hundred do not exceed.
+  /// The median and the 99th percentile of the delays since the last call, in milliseconds.
   func takeReadings() -> [String: Double] {
     let sorted = delays.sorted()
     delays = []
@@ -110,7 +107,7 @@ public final class ChangeWatcher {
 
   private func stop() {
     guard process.isRunning else { return }
-    // SIGTERM is blocked in what a thread of a pool starts.
+    // Processes started by a pool's thread have SIGTERM blocked.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

@@ -1,7 +1,7 @@
 import Foundation
 import LMDBCachingRedis
 
-/// A server of a workload's own, on a Unix socket, that writes nothing to the disk.
+/// A temporary server on a Unix socket, without persistence.
 final class RedisProcess {
   static let executable = ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"]
     .map { URL(fileURLWithPath: $0).appendingPathComponent("redis-server") }
@@ -12,7 +12,7 @@ final class RedisProcess {
   private let directory: URL
 
   init() throws {
-    // The names of sockets are short.
+    // The path of a socket must be short.
     directory = URL(fileURLWithPath: "/tmp/redis-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     socket = directory.appendingPathComponent("s").path
@@ -48,7 +48,7 @@ final class RedisProcess {
   func stop() {
     defer { try? FileManager.default.removeItem(at: directory) }
     guard process.isRunning else { return }
-    // It may have been started by a thread of a pool, which has other signals blocked, and has inherited that.
+    // If a pool's thread started it, it inherited that thread's blocked signals.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }

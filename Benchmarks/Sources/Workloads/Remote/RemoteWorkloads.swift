@@ -6,7 +6,7 @@ import LMDBCachingRedis
 import Reporting
 import Synchronization
 
-/// A cache with a server below it, on the same machine and a Unix socket.
+/// A cache over a server on the same machine, through a Unix socket.
 enum RemoteWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     if RedisProcess.executable == nil { return [] }
@@ -45,7 +45,7 @@ enum RemoteWorkloads {
     }
   }
 
-  /// What is in memory, without a server and with one.
+  /// Values in memory, without a server and with one.
   private static func localHit(_ count: Int) -> Workload {
     Workload("remote.localHit", Parameters(keys: count)) { setting in
       let server = try RedisProcess()
@@ -77,7 +77,7 @@ enum RemoteWorkloads {
     }
   }
 
-  /// A structure that the server has, and this machine not.
+  /// A structure that only the server has.
   private static func hit(_ count: Int) -> Workload {
     Workload("remote.hit", Parameters(keys: count)) { setting in
       let server = try RedisProcess()
@@ -142,7 +142,7 @@ enum RemoteWorkloads {
     return copy?.assumingMemoryBound(to: CChar.self)
   }
 
-  /// Sets of 100 bytes, to the local tiers alone, and with a server that is told in the background.
+  /// Sets of 100 bytes, in the local tiers alone, and with writes to the server in the background.
   private static func setBehind(_ count: Int) -> Workload {
     Workload("remote.setBehind", Parameters(keys: count)) { setting in
       let server = try RedisProcess()
@@ -163,7 +163,7 @@ enum RemoteWorkloads {
           },
           body: { for _ in 0..<5 { for key in keys { try set(key) } } })
       }
-      // What the caller does alone: nothing is sent.
+      // The caller's part alone: nothing is sent.
       var alone = DistributedCacheConfiguration()
       alone.writes = .behind(limit: 1 << 30)
       let directory = try setting.directory()
@@ -184,7 +184,7 @@ enum RemoteWorkloads {
     }
   }
 
-  /// Values that the server has and this machine not, by 64 tasks.
+  /// Values that only the server has, read by 64 tasks.
   private static func tasks(_ count: Int) -> Workload {
     Workload("remote.tasks64", Parameters(keys: count)) { setting in
       let server = try RedisProcess()
@@ -235,7 +235,7 @@ enum RemoteWorkloads {
     }
   }
 
-  /// From the beginning of a set until another process, a machine of its own, reads the new value.
+  /// From the start of a set until another process with its own directory reads the new value.
   private static func changes(_ count: Int) -> Workload {
     Workload("remote.change", Parameters(keys: 1)) { setting in
       let server = try RedisProcess()

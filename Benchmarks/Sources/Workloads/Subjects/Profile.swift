@@ -1,4 +1,4 @@
-/// A structure of five fields, as a program keeps.
+/// A typical structure of five fields.
 struct Profile: Codable, Equatable, Sendable {
   var id: Int
   var name: String

@@ -1,8 +1,8 @@
 import Foundation
 import Reporting
 
-/// Requests of real programs, read through a cache that holds from a thousandth to a fifth of the objects, or objects of a
-/// tenth of the whole cost: what is missing is set. Every round begins with an empty cache.
+/// Requests of real programs to a cache with room for a thousandth to a fifth of the objects, or a tenth of their total
+/// cost. Missing objects are set. Every round starts with an empty cache.
 enum TraceWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     let names = setting.pick(
@@ -11,7 +11,7 @@ enum TraceWorkloads {
     let parts = [1_000, 100, 10, 5]
     return names.flatMap { name in parts.map { memory(name, part: $0) } } + names.map { costs($0) }
       + names.flatMap { name in
-        // Trims of a hundredth come 60,000 times in the long ones.
+        // The long traces would trim by a hundredth 60,000 times.
         (name.hasPrefix("web") ? [100, 10] : [10]).map { disk(name, part: $0) }
       }
   }
@@ -22,13 +22,12 @@ enum TraceWorkloads {
         trial(requests, capacity) { OwnTraceCache(capacity: capacity) },
         trial(requests, capacity) { LockedTraceLRU(capacity: capacity) },
       ]
-        // Which takes too long with more.
+        // NSCache takes too long with more.
         + (requests.count < 1_000_000
           ? [trial(requests, capacity) { FoundationTraceCache(capacity: capacity) }] : [])
     }
   }
 
-  /// With costs that differ.
   private static func costs(_ name: String) -> Workload {
     Workload("trace.\(name)", Parameters(content: "10 %, costs")) { setting in
       let requests = try requests(name, setting)
@@ -40,7 +39,6 @@ enum TraceWorkloads {
     }
   }
 
-  /// The disk tier's trims.
   private static func disk(_ name: String, part: Int) -> Workload {
     workload("trace.disk.\(name)", name, part) { requests, capacity, setting in
       var directory: URL?

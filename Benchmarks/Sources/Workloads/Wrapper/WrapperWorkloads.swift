@@ -4,7 +4,7 @@ import LMDBCaching
 import Reporting
 import Synchronization
 
-/// Properties kept in the cache, beside properties in a mutex and user defaults.
+/// Properties in the cache, compared with properties in a mutex and with user defaults.
 enum WrapperWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     let gets = setting.pick(check: 1000, quick: 1_000_000, full: 2_000_000)
@@ -25,7 +25,7 @@ enum WrapperWorkloads {
         Trial("@EFStorageLMDBCache", threads: 2, operations: count, finish: close) {
           try onThreads(2) { _ in readNumbers(kept, count) }
         },
-        // What the machine makes of two threads that have nothing to do with each other.
+        // The machine's own scaling with two independent threads.
         Trial("@EFStorageLMDBCache, one each", threads: 2, operations: count, finish: closeOther) {
           try onThreads(2) { readNumbers($0 == 0 ? kept : other, count) }
         },
@@ -110,7 +110,7 @@ enum WrapperWorkloads {
     )
   }
 
-  // Not inlined, so that each loop reads what it is given, time after time.
+  // Not inlined, so that each loop really reads every time.
 
   @inline(never)
   private static func readNumbers(_ kept: KeptProperties, _ count: Int) {

@@ -1,7 +1,7 @@
 import Foundation
 import CBORCoding
 
-/// What the cache archives Codable values by.
+/// The cache's coder of Codable values.
 struct CBORCoder: ValueCoder {
   let name = "CBORCoding.CBOREncoder"
   private let encoder = CBOREncoder()

@@ -2,7 +2,7 @@
   import Foundation
   import CBORCoding
 
-  /// What the cache archives objects by.
+  /// The cache's coder of objects.
   struct CBORObjectCoder: ObjectCoder {
     let name = "CBORCoding.CBORKeyedArchiver"
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Bytes to as many newly allocated ones: what `Data` costs at least.
+/// Copies bytes to newly allocated ones: the lower bound for `Data`.
 struct MemoryCopy: ValueCoder {
   let name = "memcpy"
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Binary property lists. Their root cannot be a number or a string: it is an array of the value.
+/// Binary property lists, with an array as the root, since it cannot be a number or a string.
 struct PropertyListCoder: ValueCoder {
   let name = "PropertyListEncoder"
   private let encoder = PropertyListEncoder()

@@ -1,6 +1,5 @@
 import Foundation
 
-/// Archives any Codable value.
 protocol ValueCoder: Sendable {
   var name: String { get }
   func encode<Value: Codable & Sendable>(_ value: Value) throws -> Data

@@ -1,7 +1,7 @@
 import Foundation
 
 extension DiskSubject {
-  /// Throws unless every key has `value`; nil: unless none is there.
+  /// Throws unless every key has `value`, or with nil, unless every key is missing.
   func verify(_ keys: KeyList, have value: Data?, _ name: String) throws {
     for place in 0..<keys.count where try self.value(keys, at: place) != value {
       throw WorkloadError(
@@ -9,8 +9,8 @@ extension DiskSubject {
     }
   }
 
-  /// Throws unless each key has its own value: sets values that differ, reads them, and removes them again. What a
-  /// workload sets is the same under every key, so that nothing but the store is timed.
+  /// Throws unless each key keeps its own value. Workloads set the same value under every key, so that only the store
+  /// is timed; this check sets different ones, reads them, and removes them.
   func verifyIdentity(valueSize: Int, _ name: String) throws {
     let keys = KeyList((0..<32).map { "identity:\($0)" })
     var random = SplitMix(state: 15)

@@ -1,14 +1,14 @@
 import Foundation
 import LMDBCaching
 
-/// A store and the way it is used.
+/// A store in one configuration.
 struct DiskSubjectKind: Sendable {
   let name: String
-  /// The most small values that it writes one by one in a round, for one that would take too long otherwise.
+  /// The most small values that a slow store writes one by one in a round.
   var mostWrites = Int.max
-  /// The most values that it is filled with before every round, likewise.
+  /// The most values that a slow store is filled with before every round.
   var mostFilled = Int.max
-  /// Opens the store in a directory that exists, for values of this size.
+  /// Opens the store in an existing directory, for values of this size.
   let open: @Sendable (URL, Int) throws -> any DiskSubject
 
   var isOwn: Bool { name.hasPrefix("LMDBCaching") }
@@ -22,7 +22,7 @@ struct DiskSubjectKind: Sendable {
     try FilePerKey($0, $1)
   }
 
-  /// The names of those that need not be there.
+  /// Stores that may be absent.
   static let optionalNames: Set = ["RocksDB", "LevelDB"]
 
   /// Those that were built in; see Package.swift.

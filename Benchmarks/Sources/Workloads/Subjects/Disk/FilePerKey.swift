@@ -1,7 +1,7 @@
 import CReference
 import Foundation
 
-/// A file for each key in one directory, replaced by a rename. Nothing waits for the disk.
+/// A file for each key in one directory, replaced by a rename and never synchronized.
 final class FilePerKey: DiskSubject {
   private let directory: Int32
   private let buffer: UnsafeMutableRawBufferPointer
@@ -25,7 +25,7 @@ final class FilePerKey: DiskSubject {
     }
   }
 
-  /// Files know no batches.
+  /// Files do not support batches.
   func set(_ keys: KeyList, _ value: Data, inBatchesOf size: Int) throws { try set(keys, value) }
 
   func get(_ keys: KeyList) throws {

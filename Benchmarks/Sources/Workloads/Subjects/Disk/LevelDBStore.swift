@@ -3,8 +3,8 @@
   import CReference
   import Foundation
 
-  /// LevelDB by its C functions: its log is given to the system with every write, and not synchronized. With a block
-  /// cache and Bloom filters, as its documentation advises for point reads.
+  /// LevelDB through its C API: every write reaches the system's page cache, unsynchronized. Uses a block cache and
+  /// Bloom filters, as its documentation advises for point reads.
   final class LevelDBStore: DiskSubject {
     private let database: OpaquePointer
     private let options: OpaquePointer

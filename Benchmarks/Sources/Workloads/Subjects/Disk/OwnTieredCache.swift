@@ -1,7 +1,7 @@
 import Foundation
 import LMDBCaching
 
-/// Both tiers: what is written is in memory as well. A read that memory serves is memory.get.random.
+/// Both tiers: writes also go to memory. For reads from memory, see memory.get.random.
 final class OwnTieredCache: DiskSubject {
   private let cache: LMDBCache
 

@@ -1,11 +1,11 @@
 import CReference
 import Foundation
 
-/// LMDB called from C, with keys that are laid out beforehand: the floor.
+/// LMDB called from C with prepared keys: the lower bound.
 final class RawLMDB: DiskSubject {
   enum Synchronization { case noSync, noMetaSync }
 
-  // Given back by `close`.
+  // Freed by `close`.
   private var handle: OpaquePointer?
 
   init(_ directory: URL, _ valueSize: Int, _ synchronization: Synchronization) throws {
@@ -29,7 +29,7 @@ final class RawLMDB: DiskSubject {
     try check(reference_get_missing(handle, keys.raw.baseAddress, keys.count))
   }
 
-  /// Calls `body` with the value of a key, which is in the buffer that the next read overwrites.
+  /// Calls `body` with a key's value, in a buffer that the next read overwrites.
   func withValue<R>(_ key: UnsafePointer<reference_key>, _ body: (Data) throws -> R) throws -> R {
     try check(reference_get(handle, key, 1))
     var size = 0

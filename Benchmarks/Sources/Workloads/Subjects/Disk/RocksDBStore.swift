@@ -3,8 +3,8 @@
   import CRocksDB
   import Foundation
 
-  /// RocksDB by its C functions: its write-ahead log is given to the system with every write, and not synchronized. With
-  /// a block cache and Bloom filters, which its tuning guide advises for point reads.
+  /// RocksDB through its C API: every write reaches the system's page cache, unsynchronized. Uses a block cache and
+  /// Bloom filters, as its tuning guide advises for point reads.
   final class RocksDBStore: DiskSubject {
     private let database: OpaquePointer
     private let options: OpaquePointer

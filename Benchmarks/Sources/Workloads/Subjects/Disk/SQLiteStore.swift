@@ -3,11 +3,11 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// SQLite with a write-ahead log. GRDB opens it and keeps the prepared statements; they are stepped through SQLite's own
-/// functions, and a round is one access to the connection, so that GRDB's queue and conversions do not count.
+/// SQLite with a write-ahead log. GRDB opens it and caches prepared statements; SQLite's own functions step them, and a
+/// round is one access to the connection, so that GRDB's queue and conversions do not count.
 ///
-/// The pragmas are those of a good cache: `synchronous=NORMAL` does not wait for the disk in a commit, a large page cache
-/// and a map for reads.
+/// The pragmas suit a cache: `synchronous=NORMAL` does not wait for the disk in a commit; a large page cache and a
+/// memory map serve reads.
 final class SQLiteStore: DiskSubject {
   private let queue: DatabaseQueue
   private let buffer: UnsafeMutableRawBufferPointer
@@ -27,7 +27,7 @@ final class SQLiteStore: DiskSubject {
     queue = try DatabaseQueue(path: directory.appendingPathComponent("cache.sqlite").path, configuration: configuration)
     buffer = .allocate(byteCount: valueSize, alignment: 16)
     try queue.writeWithoutTransaction { database in
-      // Small rows are best inside the key's own tree, large ones are not, as SQLite's documentation says.
+      // SQLite's documentation advises `WITHOUT ROWID` only for small rows.
       try database.execute(
         sql: "CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL)"
           + (valueSize <= 200 ? " WITHOUT ROWID" : ""))
@@ -81,7 +81,6 @@ final class SQLiteStore: DiskSubject {
 
   func close() throws { try queue.close() }
 
-  // MARK: Statements
 
   private func put(_ keys: Slice<UnsafeMutableBufferPointer<reference_key>>, _ value: Data, _ database: Database) throws
   {

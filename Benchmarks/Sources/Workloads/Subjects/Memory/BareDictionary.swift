@@ -1,4 +1,4 @@
-/// A dictionary, which one thread can use.
+/// A dictionary, for one thread only.
 struct BareDictionary: MemorySubject {
   static let knowsLimits = false
   static let name = "Dictionary"

@@ -1,7 +1,7 @@
 import Foundation
 
-/// NSCache. Its keys are objects: they are made before the time is taken.
-// Unchecked: NSCache may be used by any thread, as its documentation says.
+/// NSCache, with key objects that are made before the timing.
+// Unchecked: NSCache is documented as thread-safe.
 final class FoundationCache: MemorySubject, @unchecked Sendable {
   static let name = "Foundation.NSCache"
   private let values = NSCache<NSString, Payload>()

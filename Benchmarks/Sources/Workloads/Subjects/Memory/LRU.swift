@@ -1,4 +1,4 @@
-/// Least recently used, well made: a dictionary into an array of entries that are a doubly linked list.
+/// An efficient LRU: a dictionary into an array of entries that form a doubly linked list.
 struct LRU<Key: Hashable, Value> {
   fileprivate struct Entry {
     var key: Key
@@ -11,11 +11,11 @@ struct LRU<Key: Hashable, Value> {
   private var entries: [Entry] = []
   private var newest: Int32 = -1
   private var oldest: Int32 = -1
-  /// Places in `entries` of those that were removed.
+  /// Free positions in `entries`.
   private var free: [Int32] = []
   private let capacity: Int
 
-  /// - Parameter capacity: the most entries to hold, 1 or more.
+  /// - Parameter capacity: The most entries to hold, at least 1.
   init(capacity: Int) {
     precondition(capacity > 0)
     self.capacity = capacity
@@ -52,7 +52,7 @@ struct LRU<Key: Hashable, Value> {
     }
   }
 
-  /// Removes the least recently used entry; nil: there is none.
+  /// Removes the least recently used entry; nil if empty.
   mutating func removeOldest() -> (key: Key, value: Value)? {
     if oldest < 0 { return nil }
     let place = oldest

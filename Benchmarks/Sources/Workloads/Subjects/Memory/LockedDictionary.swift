@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A dictionary in a mutex: what a user would write. It knows no limit.
+/// A dictionary in a mutex, without a limit: a user's simplest solution.
 final class LockedDictionary: MemorySubject {
   static let knowsLimits = false
   static let name = "Mutex<Dictionary>"

@@ -1,6 +1,5 @@
 import Synchronization
 
-/// A least-recently-used cache in a mutex.
 final class LockedLRU: MemorySubject {
   static let name = "Mutex<LRU>"
   private let values: Mutex<LRU<String, Payload>>

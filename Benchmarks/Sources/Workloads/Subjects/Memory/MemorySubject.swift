@@ -1,33 +1,31 @@
-/// What holds values in memory under keys.
-///
-/// The loops over it are generic and specialized for each conformer, so that nothing stands between them.
+/// A store of values in memory. Generic loops over it are specialized for each conformer, without overhead.
 protocol MemorySubject: Sendable {
   associatedtype Key: Sendable = String
 
   static var name: String { get }
 
-  /// Whether there is never more in it than its capacity.
+  /// Whether it never exceeds its capacity.
   static var knowsLimits: Bool { get }
 
-  /// - Parameter capacity: the most entries to hold; nil: any number.
+  /// - Parameter capacity: The most entries to hold; nil for any number.
   init(capacity: Int?, _ setting: Setting) throws
 
-  /// The key as the subject takes it; not timed.
+  /// Converts a key; not timed.
   static func key(_ text: String) -> Key
 
   func number(forKey key: Key) throws -> Int?
 
-  /// The sum of the numbers under keys that are all there.
+  /// The sum of the numbers under existing keys.
   func sum(forKeys keys: [Key]) throws -> Int
 
   mutating func set(_ value: Payload, forKey key: Key) throws
 
-  /// Gives up what the subject has outside memory.
+  /// Releases resources outside memory.
   func finish() throws
 }
 
 extension MemorySubject where Key == String {
-  // Without the original's spare capacity, and not the original's memory.
+  // Makes a copy without spare capacity.
   static func key(_ text: String) -> String { String(decoding: Array(text.utf8), as: UTF8.self) }
 }
 
@@ -43,7 +41,7 @@ extension MemorySubject {
   func finish() {}
 }
 
-/// The value: an object, as a cache of anything holds.
+/// A value that is an object, as in a cache of arbitrary values.
 final class Payload: Sendable {
   let number: Int
 

@@ -1,7 +1,7 @@
 import Foundation
 import LMDBCaching
 
-/// Both tiers; what is read is in memory.
+/// Both tiers, with reads from memory.
 struct OwnCache<Content: Numbered>: MemorySubject {
   static var name: String {
     Content.self == Int.self ? "LMDBCaching.LMDBCache" : "LMDBCaching.LMDBCache, Codable struct"
@@ -33,7 +33,6 @@ struct OwnCache<Content: Numbered>: MemorySubject {
   }
 }
 
-/// A value made of a number.
 protocol Numbered: Codable, Sendable {
   init(number: Int)
   var number: Int { get }

@@ -1,6 +1,5 @@
 import Synchronization
 
-/// Least recently used, in a mutex, limited by cost.
 final class LockedCostedTraceLRU: TraceSubject {
   static let name = LockedTraceLRU.name
 
@@ -16,7 +15,7 @@ final class LockedCostedTraceLRU: TraceSubject {
 
   func contains(_ key: UInt32) -> Bool { state.withLock { $0.values.value(forKey: key) } == key }
 
-  /// - Parameter key: One that is not there.
+  /// - Parameter key: Must be absent.
   func insert(_ key: UInt32) {
     state.withLock { state in
       state.values.set(key, forKey: key)

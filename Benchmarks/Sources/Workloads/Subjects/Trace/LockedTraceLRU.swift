@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Least recently used, in a mutex, as the memory tier may be used by any thread.
+/// LRU in a mutex, as thread-safe as the memory tier.
 final class LockedTraceLRU: TraceSubject {
   static let name = "Mutex<LRU>"
   private let values: Mutex<LRU<UInt32, UInt32>>

@@ -1,8 +1,8 @@
 import Foundation
 import LMDBCaching
 
-/// The disk tier alone, with a second from one request to the next. It is trimmed when it holds a tenth too much, which it
-/// does by itself too, but not at the same request each time.
+/// The disk tier alone, with a second between requests. Trimmed explicitly at a tenth over its limit, since its
+/// automatic trims come at varying requests.
 final class OwnDiskTraceCache: TraceSubject {
   static let name = "LMDBCaching.DiskCache"
   private let cache: DiskCache

@@ -1,4 +1,4 @@
-/// Says when to trim: when so many were inserted as a tenth of the capacity.
+/// Schedules a trim after insertions of a tenth of the capacity.
 struct TraceBatch {
   private let length: Int
   private var inserted = 0

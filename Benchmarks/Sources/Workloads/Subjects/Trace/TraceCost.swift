@@ -1,4 +1,4 @@
-/// What an object of a trace costs, where costs differ: 1 to 512, each power of two as often.
+/// The cost of a trace's object: 1 to 512, each power of two equally often.
 enum TraceCost {
   static func of(_ key: UInt32) -> Int {
     var random = SplitMix(state: UInt64(key))

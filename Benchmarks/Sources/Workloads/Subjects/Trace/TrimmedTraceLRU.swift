@@ -1,4 +1,4 @@
-/// What was accessed longest ago goes, at the same moments as ``OwnDiskTraceCache``'s. It knows every access.
+/// Exact LRU, trimmed at the same moments as ``OwnDiskTraceCache``.
 final class TrimmedTraceLRU: TraceSubject {
   static let name = "LRU, trimmed"
   private let capacity: Int

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The user defaults of a domain that nobody else has.
+/// User defaults in a separate domain.
 struct Defaults {
   private let name = "lmdb-cache-benchmark-\(getpid())"
   private let defaults: UserDefaults

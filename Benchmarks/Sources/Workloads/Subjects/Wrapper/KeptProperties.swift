@@ -1,7 +1,6 @@
 import EFStorageLMDBCache
 import LMDBCaching
 
-/// Properties kept in the cache.
 final class KeptProperties: @unchecked Sendable {  // Sendable: the wrappers' references are.
   @EFStorageLMDBCache<Int> var number: Int
   @EFStorageLMDBCache<String> var text: String

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Properties in memory, which any thread may use.
+/// Thread-safe properties in memory.
 final class LockedProperties: Sendable {
   static let text = "a string that is longer than fifteen bytes"
 
