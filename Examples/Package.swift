@@ -2,12 +2,11 @@
 
 import PackageDescription
 
-// What a program that uses the package has in its Package.swift; with the URL of the repository in the place of "..", and
-// without the traits, if it needs neither.
+// The manifest of a program that uses the package. Use the repository's URL instead of "..", and drop unneeded traits.
 let package = Package(
   name: "Examples",
   platforms: [.macOS(.v15)],
-  // Those of LMDBCaching: with them it is built as its own tests build it, and need not be built again for these.
+  // The same traits as in LMDBCaching's own tests, so that it is not built twice.
   traits: ["Compression", "Encryption"],
   dependencies: [
     .package(

@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
 
-// What joins LMDBCaching to other packages, apart from it, so that nobody builds them who does not use them.
+// Integrations of LMDBCaching with other packages, in a separate package so that only their users build them.
 
 import PackageDescription
 
@@ -14,7 +14,7 @@ let package = Package(
     .library(name: "LMDBCachingLifecycle", targets: ["LMDBCachingLifecycle"]),
     .library(name: "LMDBCachingTracing", targets: ["LMDBCachingTracing"]),
   ],
-  // Those of LMDBCaching: with them it is built as its own tests build it, and need not be built again for these.
+  // The same traits as in LMDBCaching's own tests, so that it is not built twice.
   traits: ["Compression", "Encryption"],
   dependencies: [
     .package(
@@ -56,10 +56,10 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       path: "Examples/Fleet", exclude: ["demo"]),
-    // What the tests start as other processes.
+    // A child process of the tests.
     .executableTarget(
       name: "PersistTestProcess", dependencies: ["LMDBCachingHummingbird"], path: "Tests/PersistTestProcess"),
-    // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
+    // The documentation's code blocks as a client compiles them. Scripts/lib/documentation.sh extracts them.
     .testTarget(
       name: "DocumentationTests",
       dependencies: [

@@ -1,18 +1,18 @@
 import Foundation
 
-/// A file, and the key of what is known of it.
+/// A file and its cache key.
 struct SourceFile {
   let url: URL
   let path: String
-  /// It says which state of the file was counted: the key of a file that was written since is another one.
+  /// Identifies the file's state: a modified file has another key.
   let key: String
 
-  /// The regular files below a directory, but for hidden ones, in the order of their paths.
+  /// The regular files below a directory except hidden ones, sorted by path.
   ///
-  /// - Parameter failed: Called for what cannot be looked into.
+  /// - Parameter failed: Called for each item that cannot be read.
   static func all(below directory: URL, failed: @escaping (URL, any Error) -> Void) throws -> [SourceFile] {
     let wanted: [URLResourceKey] = [.isRegularFileKey, .fileSizeKey, .contentModificationDateKey]
-    // A directory that cannot be read is an error, and not an empty one.
+    // An unreadable directory must throw, not appear empty.
     _ = try FileManager.default.contentsOfDirectory(atPath: directory.path)
     let found = FileManager.default.enumerator(
       at: directory, includingPropertiesForKeys: wanted, options: [.skipsHiddenFiles]

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What is counted of a file. `Codable` and `Sendable`: all that a value of the cache has to be.
+/// A file's counts. A cached value must be `Codable` and `Sendable`.
 struct TextCount: Codable, Sendable {
   var lines = 0
   var words = 0
   var characters = 0
-  /// Files that are not UTF-8 are remembered, too: nobody has to look at them again.
+  /// False if the file is not UTF-8, which is remembered too.
   var isText = true
 }
 

@@ -2,10 +2,9 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// Counts the words of all texts below a directory, and remembers what it has counted for the next time.
+/// Counts the words of all texts below a directory, and caches the counts.
 ///
-/// The second run over a source tree reads no file that has not changed. Several runs at once share one cache, and a file is
-/// counted by one of them.
+/// A second run reads only changed files. Concurrent runs share one cache, and each file is counted once.
 @main
 struct WordCount: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -37,7 +36,7 @@ struct WordCount: ParsableCommand {
     }
     for file in try SourceFile.all(below: URL(fileURLWithPath: directory, isDirectory: true), failed: fail) {
       do {
-        // What changes has another key. After a month a file is counted anew, and one that is gone is forgotten.
+        // A changed file has a new key. After a month, a file is counted again and a deleted one is forgotten.
         let count = try cache.value(TextCount.self, forKey: file.key, expiresIn: .seconds(30 * 86_400)) {
           try TextCount(of: Data(contentsOf: file.url))
         }

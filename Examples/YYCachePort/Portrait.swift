@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is cached: an object that archives itself, as it did for YYCache.
+/// A cached object that archives itself, unchanged from YYCache.
 final class Portrait: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
 

@@ -1,12 +1,12 @@
 import Foundation
 import LMDBCaching
 
-// A small program over YYCache, in Swift as it was, with LMDBCache in YYCache's place. What had to change:
+// A small YYCache program, ported to LMDBCache. The changes:
 //
 // - `YYCache(path:)` is `LMDBCache(directory:)`, and functions throw where YYCache was silent;
 // - a duration is a `Duration`: `ageLimit = .seconds(3600)`;
 // - a completion gets the error, if there was one;
-// - `Portrait`, which is `NSCoding`, is as it was.
+// - `Portrait`, which is `NSCoding`, is unchanged.
 
 guard CommandLine.arguments.count == 2 else {
   print("usage: yycache-port DIRECTORY")
@@ -16,18 +16,18 @@ let cache: LMDBCache
 do {
   cache = try LMDBCache(directory: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
 } catch {
-  // A place for a cache may be no directory, or somebody else's: the message says what to do.
+  // The path may not be a usable directory: the message says what to do.
   print(error.message)
   exit(73)
 }
 
-// Limits, as for YYCache's tiers.
+// The limits of YYCache's tiers.
 cache.memoryCache.countLimit = 100
 cache.memoryCache.ageLimit = .seconds(3_600)
 cache.diskCache.costLimit = 10 << 20
 cache.diskCache.ageLimit = .seconds(7 * 86_400)
 
-/// What the program is about: looks for a portrait, and draws it if it has to.
+/// Returns a cached portrait, or draws it.
 func portrait(of name: String) throws -> Portrait {
   if let known = try cache.object(forKey: name) as? Portrait {
     known.visits += 1
@@ -45,8 +45,8 @@ for name in ["Ada", "Grace", "Ada"] {
   print("\(name): \(portrait.colours.count) colours, seen \(portrait.visits) times")
 }
 
-// With blocks: done in the background, in the order of the calls. The blocks themselves may run at the same time, so what
-// is to come after one is called for in it.
+// Calls with blocks run in the background in order. The blocks may run concurrently, so nest calls that depend on each
+// other.
 let finished = DispatchSemaphore(value: 0)
 cache.setObject(NSString("for a moment"), forKey: "note") { error in
   if let error { print("not stored: \(error)") }
@@ -63,7 +63,6 @@ cache.object(forKey: "note") { key, result in
 }
 finished.wait()
 
-// Trimming, and what there is.
 cache.diskCache.trim(toCount: 10) { error in
   print("trimmed to ten:", error == nil)
   finished.signal()

@@ -1,5 +1,5 @@
-// Compares Sources/CSecret/shim.h with the headers of libsecret and GLib: compiled with them and without, it holds the
-// types to the same numbers, and with them every function that is declared twice to one type. Makes nothing.
+// Compares Sources/CSecret/shim.h with the headers of libsecret and GLib: compiled with and without them, it checks the
+// layout of types, and with them that every function declared twice has one type. Produces no output.
 
 #include <stddef.h>
 
@@ -41,7 +41,7 @@ IS(offsetof(GObjectConstructParam, value), sizeof(void *));
 IS(offsetof(GObjectClass, g_type_class), 0);
 IS(offsetof(GObjectClass, construct_properties), sizeof(void *));
 IS(offsetof(GObjectClass, constructor), 2 * sizeof(void *));
-// A compiler refuses two types of one variable.
+// A compiler rejects two types for one variable.
 extern __typeof__(((GObjectClass *)0)->constructor) constructor;
 extern GObject *(*constructor)(GType, guint, GObjectConstructParam *);
 extern GSourceFunc source;

@@ -1,12 +1,12 @@
-// Two threads that count: `race` without a lock, `race locked` with one. It shows that the thread sanitizer finds a race, and
-// takes neither a lock nor a global for one, with what is preloaded into the tests.
+// Two threads that count: `race` without a lock, `race locked` with one. Shows that the thread sanitizer, with the
+// tests' preloaded library, finds a race, and no false ones in locks and globals.
 
 import Foundation
 import Synchronization
 
 enum Counter {
   nonisolated(unsafe) static var count = 0
-  // Both threads may come first, and make it.
+  // Either thread may be first and initialize it.
   static let isLocked = CommandLine.arguments.dropFirst() == ["locked"]
   static let lock = Mutex(())
 

@@ -1,7 +1,7 @@
-// Swift's locks under the thread sanitizer, on Linux. To be preloaded into a program built with it.
+// Swift's locks under the thread sanitizer on Linux, to be preloaded into an instrumented program.
 
-// Synchronization.Mutex: its fast path is compiled into the program, where the sanitizer sees its atomic operations. The
-// slow path, taken when threads meet, is in the standard library, which is not instrumented: whatever the mutex
+// Synchronization.Mutex: its fast path is compiled into the program, where the sanitizer sees its atomic operations.
+// The slow path under contention is in the standard library, which is not instrumented: everything that the mutex
 // guards would be reported as a race.
 
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 #define UNLOCK_SLOW "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
 #define SELF __attribute__((swift_context)) void *mutex
 
-// Not there in the other programs that a test starts.
+// Absent in other programs that a test starts.
 extern void __tsan_acquire(void *) __attribute__((weak));
 extern void __tsan_release(void *) __attribute__((weak));
 
@@ -35,11 +35,10 @@ __attribute__((swiftcall)) void unlock_slow(SELF) {
   ((unlock_function)dlsym(RTLD_NEXT, UNLOCK_SLOW))(mutex);
 }
 
-// What is done once. The runtime takes a lock for it every time, not only the first, if it finds the sanitizer: so that the
-// sanitizer sees who comes after whom. It does so for its own caches too, where code that is not optimized looks up the
-// metadata of generic types in every loop, and all threads of a test waited for the same few locks. The runtime is not
-// instrumented, and its caches can do without. The globals of a program are made by swift_once: this one tells the sanitizer
-// each time, with a lock for the first time only.
+// Once: if the runtime finds the sanitizer, it takes a lock every time, not only the first, so that the sanitizer sees
+// the order. It also does so for its own caches, where unoptimized code looks up generic metadata in every loop, and
+// all threads of a test waited for the same few locks. The runtime is not instrumented, so its caches do not need this.
+// The globals of a program use swift_once: this one informs the sanitizer each time, but locks only the first time.
 
 extern bool _swift_tsan_enabled __attribute__((weak));
 
@@ -47,7 +46,7 @@ __attribute__((constructor)) static void leave_runtime_alone(void) {
   if (&_swift_tsan_enabled) _swift_tsan_enabled = false;
 }
 
-// Not -1, by which the code in line would know that it need not call.
+// Not -1, which inlined code takes as done without a call.
 enum { NOT_DONE = 0, DONE = 1 };
 
 typedef struct {

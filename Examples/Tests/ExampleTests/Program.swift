@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// Runs a built example to its end.
 enum Program {
   struct Result {
     let status: Int32
@@ -26,7 +25,7 @@ enum Program {
   }
 }
 
-/// A directory for a test, removed with the object.
+/// A temporary directory, removed with the object.
 final class Scratch: Sendable {
   let url = FileManager.default.temporaryDirectory.appendingPathComponent("example-tests-\(UUID().uuidString)")
 

@@ -17,7 +17,7 @@ import Testing
       second.lines.prefix(3) == [
         "Ada was here before: true", "Ada: 3 colours, seen 4 times", "Grace: 5 colours, seen 2 times",
       ])
-    // Which ends with everything removed.
+    // The previous run removed everything at its end.
     let third = try Program.run("yycache-port", scratch.path("cache"))
     #expect(third.lines.suffix(3) == ["0 of 2 removed", "2 of 2 removed", "all removed: true"])
     #expect(try Program.run("yycache-port", scratch.path("cache")).lines == first.lines)

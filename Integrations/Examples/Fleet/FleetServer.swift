@@ -5,11 +5,11 @@ import LMDBCaching
 import LMDBCachingRedis
 import Logging
 
-/// One server of a fleet. Pages take their time to make; the first server that is asked for one makes it, and the others
-/// have it from Redis. Each keeps what it serves in memory and in a directory of its own.
+/// One server of a fleet. Pages are slow to make: the first server asked for a page makes it, and the others get it
+/// from Redis. Each server keeps its pages in memory and in a directory.
 ///
-/// `GET /page/:number` makes a page, or takes it from the cache; `PUT` gives it a new text, and `DELETE` takes it away, on
-/// every server; `GET /health` tells how this one and Redis get on.
+/// `GET /page/:number` makes a page or takes it from the cache. `PUT` replaces its text, and `DELETE` removes it, on
+/// every server. `GET /health` reports the state of this server and of Redis.
 @main
 struct FleetServer: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "fleet-server")
@@ -38,7 +38,7 @@ struct FleetServer: AsyncParsableCommand {
     local.logger = logger
     let redis =
       redisSocket.map { RedisConfiguration(unixSocket: $0) } ?? RedisConfiguration(host: redisHost, port: redisPort)
-    // Redis may be away: the server starts, and is in touch when Redis is there.
+    // The server also starts without Redis, and connects later.
     let cache = try DistributedCache(
       local: LMDBCache(directory: URL(fileURLWithPath: path), configuration: local), remote: RedisTier(redis))
     let app = Application(
@@ -49,9 +49,9 @@ struct FleetServer: AsyncParsableCommand {
     try await app.runService()
   }
 
-  /// The routes, apart from the server, for tests.
+  /// The routes, separate from the server for tests.
   ///
-  /// - Parameter lifetime: For how long a page is fresh. Where making it anew fails the old one is served for ten minutes.
+  /// - Parameter lifetime: How long a page is fresh. It is served for ten minutes more if making a new one fails.
   static func router(
     _ cache: DistributedCache, name: String, delay: Duration, lifetime: Duration = .seconds(60)
   ) -> Router<BasicRequestContext> {
@@ -81,7 +81,7 @@ struct FleetServer: AsyncParsableCommand {
 
   private static func key(_ number: Int) -> String { "page:\(number)" }
 
-  /// Without Redis the other servers would not hear of a write: whoever makes it is told, and may try again later.
+  /// Without Redis the other servers would miss a write: the client gets an error and may retry.
   private static func written(_ write: () async throws -> Void) async throws -> HTTPResponse.Status {
     do {
       try await write()

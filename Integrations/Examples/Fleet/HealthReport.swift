@@ -1,17 +1,17 @@
 import Hummingbird
 import LMDBCachingRedis
 
-/// What `GET /health` answers, as JSON. It is for people and alarms: a server that is out of touch still serves, so a load
-/// balancer has no reason to take it away.
+/// The JSON of `GET /health`, for people and alarms. A server that is out of touch still serves, so a load balancer
+/// should keep it.
 struct HealthReport: ResponseEncodable {
   let isHealthy: Bool
   let isInTouch: Bool
   let isRevalidating: Bool
   let areReadsSuspended: Bool
   let areWritesSuspended: Bool
-  /// Why there is no touch, or why requests are suspended.
+  /// Why the server is out of touch, or why requests are suspended.
   let failure: String?
-  /// By how much what this server has followed of the changes lags behind.
+  /// How far this server lags behind the fleet's changes.
   let lagInSeconds: Double
   let requests: Int
   let failures: Int

@@ -6,10 +6,10 @@ import LMDBCachingHummingbird
 import LMDBCachingLifecycle
 import Logging
 
-/// A server whose pages take their time to make, and are cached on disk and in memory; and counters that outlive it.
+/// A server with slow pages, cached on disk and in memory, and with persistent counters.
 ///
-/// `GET /page/:number` makes a page, or takes it from the cache; `POST /visits/:name` counts. Several processes, each with a
-/// port of its own, may share one cache.
+/// `GET /page/:number` makes a page or takes it from the cache; `POST /visits/:name` counts. Several processes on
+/// different ports may share one cache.
 @main
 struct ExampleServer: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "example-server")
@@ -35,10 +35,10 @@ struct ExampleServer: AsyncParsableCommand {
     try await app.runService()
   }
 
-  /// The routes, apart from the server, for tests.
+  /// The routes, separate from the server for tests.
   ///
-  /// - Parameter lifetime: For how long a page is fresh. For ten minutes more it is served while a new one is made, and where
-  ///   making one fails.
+  /// - Parameter lifetime: How long a page is fresh. It is served for ten minutes more while a new one is made, or if
+  ///   that fails.
   static func router(
     _ cache: LMDBCache, delay: Duration, isCached: Bool, lifetime: Duration = .seconds(60)
   ) -> Router<BasicRequestContext> {

@@ -2,19 +2,18 @@ import Foundation
 public import Hummingbird
 public import LMDBCaching
 
-/// Values that outlive a request and the server's process: Hummingbird's `PersistDriver` over an `LMDBCache`. Several
-/// server processes on one machine may share them.
+/// Hummingbird's `PersistDriver` over an `LMDBCache`: values that survive the server's process. Several server
+/// processes on one machine may share them.
 ///
 /// ```swift
 /// let persist = LMDBPersistDriver(try LMDBCache(name: "sessions"))
 /// let app = Application(router: router, services: [persist])
 /// ```
 ///
-/// As one of the application's services it closes the cache when the server shuts down. A value that was set survives the
-/// death of the process; one that is not in the cache any more, since it was trimmed, is as one that was removed: give the
-/// cache limits that hold what is needed.
+/// The driver, as a service of the application, closes the cache when the server shuts down. A stored value survives the
+/// death of the process. A trimmed value counts as removed, so give the cache limits that hold all needed values.
 ///
-/// Errors are those of `PersistDriver`, and `CacheError`. Threads: any.
+/// Throws the errors of `PersistDriver`, and `CacheError`. Safe to call from any thread.
 public struct LMDBPersistDriver: PersistDriver {
   private let cache: LMDBCache
   private let prefix: String
@@ -22,11 +21,10 @@ public struct LMDBPersistDriver: PersistDriver {
   private let closesCache: Bool
 
   /// - Parameters:
-  ///   - prefix: What the cache's keys begin with, where others use the cache too.
-  ///   - isShared: Whether other processes have the cache open: what is set or removed is then there for them when the call
-  ///     returns. It takes as long as a commit; otherwise they see it up to the group-commit interval (50 ms by default)
-  ///     and a commit later.
-  ///   - closesCache: Whether ``shutdown()`` closes the cache. Otherwise it commits what was written.
+  ///   - prefix: The prefix of the cache's keys, if others use the cache too.
+  ///   - isShared: Whether other processes have the cache open. If so, a set or removal returns once they can see it,
+  ///     after a commit. Otherwise they see it after the group-commit interval (50 ms by default) and a commit at most.
+  ///   - closesCache: Whether ``shutdown()`` closes the cache, or only commits earlier writes.
   public init(_ cache: LMDBCache, prefix: String = "", isShared: Bool = true, closesCache: Bool = true) {
     self.cache = cache
     self.prefix = prefix
@@ -34,7 +32,7 @@ public struct LMDBPersistDriver: PersistDriver {
     self.closesCache = closesCache
   }
 
-  /// Stores a value under a key that has none. Of several that do it at once, in any process, one succeeds.
+  /// Stores a value under a key that has none. Of several concurrent calls, in any process, only one succeeds.
   ///
   /// - Throws: `PersistError.duplicate`
   public func create<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
@@ -43,15 +41,15 @@ public struct LMDBPersistDriver: PersistDriver {
     if !isStored { throw PersistError.duplicate }
   }
 
-  /// Stores a value. Without `expires` one that is replaced passes its expiry on.
+  /// Stores a value. Without `expires` it keeps the expiry of the value it replaces.
   public func set<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
     try await cache.set(
       value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .unchanged, waitsForCommit: isShared)
   }
 
-  /// Returns the value, or `nil` if there is none.
+  /// Returns the value, or `nil` if the key has none.
   ///
-  /// - Throws: `PersistError.invalidConversion` for one of another type.
+  /// - Throws: `PersistError.invalidConversion` if it has another type.
   public func get<Object: Codable & Sendable>(key: String, as type: Object.Type) async throws -> Object? {
     do throws(CacheError) {
       return try cache.value(type, forKey: prefix + key)
@@ -61,14 +59,14 @@ public struct LMDBPersistDriver: PersistDriver {
     }
   }
 
-  /// Returns the value with the time that is left to it; `nil` for ever.
+  /// Returns the value with its remaining lifetime, which is `nil` if it never expires.
   public func getWithTTL<Object: Codable & Sendable>(
     key: String, as type: Object.Type
   ) async throws -> (object: Object, ttl: Duration?)? {
     while true {
       let entry = try cache.entry(forKey: prefix + key)
       guard let object = try await get(key: key, as: type) else { return nil }
-      // Both are of one entry.
+      // Value and expiry must be from the same version of the entry.
       guard try cache.entry(forKey: prefix + key)?.version == entry?.version else { continue }
       let ttl = entry?.expiration.map { max(.zero, Duration.seconds($0.timeIntervalSinceNow)) }
       return (object, ttl)

@@ -1,21 +1,21 @@
 public import LMDBCaching
 public import Tracing
 
-/// A span around every load of a cache, named `cache.load`. What a loader throws is recorded in it.
+/// Records a span named `cache.load` around every load of a cache, with the loader's error if it throws.
 ///
 /// ```swift
 /// configuration.loadInstrument = LoadTracing()
 /// ```
 ///
-/// The span's parent is the one of the caller that runs the load; callers that wait for it, and hits, have none. Spans that
-/// the loader makes are inside of it. Attributes: `cache.key`, `cache.directory`.
+/// The span's parent is that of the caller that runs the load. Hits and callers that wait for a load record no span.
+/// Spans of the loader are nested in it. Attributes: `cache.key`, `cache.directory`.
 public struct LoadTracing: LoadInstrument {
   private let tracer: (any Tracer)?
   private let recordsKeys: Bool
 
   /// - Parameters:
-  ///   - tracer: `nil` for the one that the instrumentation system has at the time of a load.
-  ///   - recordsKeys: Whether keys are recorded. Not if they are secret, as tokens are.
+  ///   - tracer: `nil` for the instrumentation system's tracer at the time of a load.
+  ///   - recordsKeys: Whether to record keys. Pass `false` for secret keys, such as tokens.
   public init(tracer: (any Tracer)? = nil, recordsKeys: Bool = true) {
     self.tracer = tracer
     self.recordsKeys = recordsKeys

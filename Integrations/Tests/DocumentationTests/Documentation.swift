@@ -1,1 +1,1 @@
-// The package's `Scripts/lib/documentation.sh` puts the documentation's blocks of Swift beside this file.
+// The package's `Scripts/lib/documentation.sh` extracts the documentation's Swift blocks into this directory.

@@ -5,7 +5,6 @@ import Testing
 
 @testable import ExampleServer
 
-/// The example does what it is to show.
 @Suite struct ExampleServerTests {
   let scratch = Scratch()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FleetServer
 
-/// Two servers of a fleet, each with a directory of its own, over one Redis.
+/// Two servers of a fleet with separate directories over one Redis.
 @Suite struct FleetServerTests {
   let redis: RedisProcess
   private let scratch = (a: Scratch(), b: Scratch())
@@ -32,7 +32,7 @@ import Testing
 
   private func cache(_ scratch: Scratch) throws -> DistributedCache {
     var configuration = DistributedCacheConfiguration()
-    // A machine that tests share may take its time.
+    // Generous, since tests share the machine.
     configuration.timeLimit = .seconds(300)
     configuration.leaseDuration = .seconds(3_600)
     configuration.loadWaitLimit = .seconds(3_600)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// Waits until something is so, five minutes at most.
+  /// Waits for a condition, five minutes at most.
   private func eventually(_ condition: () async throws -> Bool) async throws {
     let limit = ContinuousClock.now + .seconds(300)
     while try await !condition() {

@@ -5,11 +5,10 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
-/// A cache in a group of services.
 @Suite struct LifecycleTests {
   let scratch = Scratch()
 
-  /// Uses the cache until it is told to end, and then once more.
+  /// Uses the cache until it is shut down, and then once more.
   private struct User: Service {
     let cache: LMDBCache
 

@@ -7,7 +7,7 @@ import ServiceLifecycle
   import FoundationNetworking
 #endif
 
-/// A server that listens on a port of its own, and who asks it.
+/// A server on a free port, and its client.
 struct LiveServer: Sendable {
   struct Answer { let (status, text): (Int, String) }
 
@@ -24,7 +24,7 @@ struct LiveServer: Sendable {
     return Answer(status: response.statusCode, text: String(decoding: data, as: UTF8.self))
   }
 
-  /// Runs a server, and with it `services`, for as long as `body` takes.
+  /// Runs a server and `services` while `body` runs.
   static func with(
     _ router: Router<BasicRequestContext>, services: [any Service] = [],
     _ body: @escaping @Sendable (LiveServer) async throws -> Void
@@ -40,7 +40,7 @@ struct LiveServer: Sendable {
     let group = ServiceGroup(services: [app], logger: app.logger)
     try await withThrowingTaskGroup { tasks in
       tasks.addTask {
-        // Ends the wait also if it cannot be started.
+        // Also ends the wait if the server cannot be started.
         defer { port.finish() }
         try await group.run()
       }

@@ -4,7 +4,6 @@ import LMDBCaching
 import LMDBCachingHummingbird
 import Testing
 
-/// What `PersistDriver` promises.
 @Suite struct PersistTests {
   let scratch = Scratch()
 
@@ -62,13 +61,13 @@ import Testing
     try await persist.set(key: "other", value: "value")
     clock.advance(by: .seconds(9))
     #expect(try await persist.get(key: "key", as: String.self) == "value")
-    // Its expiry stays.
+    // The expiry is kept.
     try await persist.set(key: "key", value: "new")
     #expect(try await persist.get(key: "key", as: String.self) == "new")
     clock.advance(by: .seconds(1))
     #expect(try await persist.get(key: "key", as: String.self) == nil)
     #expect(try await persist.get(key: "other", as: String.self) == "value")
-    // What has expired passes no expiry on.
+    // An expired value passes no expiry on.
     try await persist.set(key: "key", value: "again")
     clock.advance(by: .seconds(1_000_000))
     #expect(try await persist.get(key: "key", as: String.self) == "again")
@@ -112,7 +111,6 @@ import Testing
     await #expect(throws: CacheError.self) { try await second.set(key: "key", value: 3) }
   }
 
-  /// In a server, and closed with it.
   @Test func aServerKeepsItsValues() async throws {
     let cache = try scratch.cache()
     let persist = LMDBPersistDriver(cache)
@@ -139,7 +137,7 @@ import Testing
 
   // MARK: Other processes
 
-  /// Runs it to its end; returns what it wrote.
+  /// Runs it to its end and returns its output.
   private func process(_ words: String...) throws -> Process {
     let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let process = Process()

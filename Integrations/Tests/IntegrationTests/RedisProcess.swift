@@ -1,9 +1,9 @@
 import Foundation
 import LMDBCachingRedis
 
-/// A redis-server on a Unix socket in a directory of its own, which ends with the object.
+/// A temporary redis-server on a Unix socket. Ends with the object.
 final class RedisProcess: Sendable {
-  // Sockets have short names.
+  // The path of a socket must be short.
   private let directory = URL(fileURLWithPath: "/tmp/r-\(UUID().uuidString.prefix(8))")
   private let process = Process()
 
@@ -23,7 +23,7 @@ final class RedisProcess: Sendable {
         _ = try tier.sendAndWait([RemoteCommand([Data("PING".utf8)])], timeLimit: .seconds(5))
         return
       } catch {
-        // Not as a condition of the catch, which compilers of Swift 6.3 do not survive.
+        // Not a condition of the catch, which crashes the compilers of Swift 6.3.
         guard process.isRunning, Date() < limit else { throw error }
         usleep(5_000)
       }
@@ -39,7 +39,6 @@ final class RedisProcess: Sendable {
 
   func tier() throws -> RedisTier { try RedisTier(RedisConfiguration(unixSocket: socket)) }
 
-  /// Ends it without a chance to say so.
   func kill() {
     guard process.isRunning else { return }
     _ = Foundation.kill(process.processIdentifier, SIGKILL)

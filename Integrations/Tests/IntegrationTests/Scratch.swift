@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import Logging
 
-/// A directory for a cache, which goes away with the object.
+/// A temporary cache directory, removed with the object.
 final class Scratch: Sendable {
   let url = FileManager.default.temporaryDirectory.appendingPathComponent("integration-test-\(UUID())")
 

@@ -4,7 +4,6 @@ import LMDBCachingTracing
 import Testing
 import Tracing
 
-/// Spans of loads.
 @Suite struct TracingTests {
   let scratch = Scratch()
   let tracer = InMemoryTracer()
@@ -23,7 +22,7 @@ import Tracing
     #expect(load.attributes.get("cache.key") == .string("key"))
     #expect(load.parentSpanID == spans["request"]?.spanID)
     #expect(spans["query"]?.parentSpanID == load.spanID)
-    // A hit has none.
+    // A hit has no span.
     tracer.clearFinishedSpans()
     #expect(try await cache.value(Int.self, forKey: "key") { 8 } == 7)
     #expect(tracer.finishedSpans.isEmpty)

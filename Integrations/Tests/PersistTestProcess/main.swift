@@ -3,7 +3,7 @@ import Hummingbird
 import LMDBCaching
 import LMDBCachingHummingbird
 
-// Does one thing with a driver: `DIRECTORY create|set|get|remove KEY [VALUE]`.
+// Runs one operation of a driver: `DIRECTORY create|set|get|remove KEY [VALUE]`.
 
 let words = CommandLine.arguments
 let driver = LMDBPersistDriver(try LMDBCache(directory: URL(fileURLWithPath: words[1])))
@@ -21,4 +21,4 @@ do {
 } catch let error as PersistError where error == .duplicate {
   print("duplicate")
 }
-// It ends without a shutdown, as a process that is killed does.
+// Exits without a shutdown, like a killed process.

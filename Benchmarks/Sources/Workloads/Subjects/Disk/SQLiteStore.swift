@@ -81,6 +81,7 @@ final class SQLiteStore: DiskSubject {
 
   func close() throws { try queue.close() }
 
+  // MARK: Statements
 
   private func put(_ keys: Slice<UnsafeMutableBufferPointer<reference_key>>, _ value: Data, _ database: Database) throws
   {
