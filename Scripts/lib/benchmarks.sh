@@ -1,11 +1,11 @@
-# What Scripts/benchmark needs beyond the build. To be sourced, after packages.sh; speaks on standard error.
+# The dependencies of Scripts/benchmark. Source this file after packages.sh; it prints to standard error.
 
-# SQLite is no option: GRDB is built against it.
+# SQLite is required: GRDB is built against it.
 install_sqlite() {
   if command -v dpkg-query >/dev/null && ! is_installed libsqlite3-dev; then install_debian libsqlite3-dev; fi
 }
 
-# Installs the stores that are measured beside the cache, where that is easy. None of them has to be there.
+# Installs the optional stores to measure, where that is easy.
 install_peers() {
   local package missing=()
   case $(uname -s) in
@@ -18,13 +18,13 @@ install_peers() {
     *)
       command -v dpkg-query >/dev/null || return 0
       for package in librocksdb-dev libleveldb-dev; do is_installed "$package" || missing+=("$package"); done
-      # In a shell of its own, which ends where the superuser is not to be had.
+      # In a subshell, which exits if the superuser is unavailable.
       [ ${#missing[@]} -eq 0 ] || (install_debian "${missing[@]}") || say "Measuring without: ${missing[*]}"
       ;;
   esac
 }
 
-# Those of the optional stores that the compiler finds, with commas between them.
+# Prints the optional stores that the compiler finds, separated by commas.
 available_peers() {
   local peers=()
   if has_header rocksdb/c.h; then peers+=(rocksdb); fi
@@ -34,7 +34,7 @@ available_peers() {
 
 has_header() { printf '#include <%s>\n' "$1" | clang -E -x c - >/dev/null 2>&1; }
 
-# Sets `python` to one that has matplotlib.
+# Sets `python` to one with matplotlib.
 install_plotting() {
   find_plotting && return
   if command -v dpkg-query >/dev/null; then (install_debian python3-matplotlib) || true; fi

@@ -1,16 +1,16 @@
-# The blocks of Swift in README.md and in the documentation articles, compiled as they stand: those of Integrations/README.md
-# in the package there. To be sourced.
+# Compiles the Swift blocks of README.md and of the documentation articles unchanged. Those of Integrations/README.md
+# are built in that package. Source this file.
 #
 # A block of README.md is a program: `run_readme` builds and runs each as a script and as the body of an asynchronous
-# `@main`. A block of an article is the body of an asynchronous function; one that only declares types is a file, and later
-# blocks of its article may use them. A block with `import` lines has these and no others; every other one imports
-# Foundation, LMDBCaching and the module of its article. Errors are reported at the lines of the document. Code that should
-# not be compiled has another language than `swift` after its fence, or none.
+# `@main`. A block of an article is the body of an asynchronous function; one that only declares types is a file, and
+# later blocks of its article may use them. A block with `import` lines has only those imports; every other one imports
+# Foundation, LMDBCaching and the module of its article. Errors are reported at the lines of the document. Code that
+# should not be compiled has another language than `swift` after its fence, or none.
 
 blocks=Tests/DocumentationTests/Blocks
 programs=Tests/ReadmePrograms
 
-# They need every trait, and go stale: they are there while they are built only.
+# They need every trait and go stale, so they exist only while they are built.
 remove_blocks() { rm -rf "$blocks" "Integrations/$blocks" "$programs"; }
 
 extract_blocks() {
@@ -70,8 +70,8 @@ extract_document() {
   ' "$1"
 }
 
-# run_readme SCRATCH ARGUMENT…: builds the programs of README.md with the arguments of `swift build`, and runs each in a home
-# of its own. README.md shows what they print.
+# run_readme SCRATCH ARGUMENT…: builds the programs of README.md with the arguments of `swift build`, and runs each in a
+# separate home directory. README.md shows their output.
 run_readme() {
   local scratch=$1 home program output
   shift

@@ -1,4 +1,4 @@
-# Installs what the build needs and this machine lacks. To be sourced; speaks on standard error.
+# Installs missing dependencies of the build. Source this file; it prints to standard error.
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -20,20 +20,19 @@ require_swift() {
   fi
 }
 
-# As "swift build". SwiftPM hands the compiler traits in the order of a set, which is another one each time, and then builds
-# everything anew: not with this variable.
+# Runs `swift build` with deterministic hashing. Otherwise SwiftPM passes traits in random order and rebuilds all.
 swift_build() { SWIFT_DETERMINISTIC_HASHING=1 swift build "$@"; }
 
-# For a build from nothing, which takes a third less processor time so: one compiler makes all of a module, and what others
-# import of it. With one thread alone there would not be an object file for each source, which the package manager expects.
-# No copies of variables for a debugger: what is not optimized clears them at each call, and the thread sanitizer notes it.
+# Whole-module builds from scratch take a third less processor time: one compiler makes a module and its interface. Two
+# threads, since with one there is no object file for each source, as the package manager expects. No debugger copies of
+# variables: unoptimized code clears them at each call, and the thread sanitizer records it.
 whole_modules=(
   -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo -Xswiftc -disable-batch-mode
   -Xswiftc -num-threads -Xswiftc 2
   -Xswiftc -Xfrontend -Xswiftc -disable-debugger-shadow-copies
 )
 
-# Of a Debian package. The status of one that was removed is "config-files", and of an unknown one there is none.
+# Whether a Debian package is installed: the status of a removed one is "config-files"; an unknown one has no status.
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
 install_debian() {
@@ -42,7 +41,7 @@ install_debian() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
 }
 
-# The packages are named as Debian names them; elsewhere the same libraries have to be there already.
+# Installs the packages on macOS and Debian; on other systems they must already be installed.
 install_missing_packages() {
   local package missing=()
   case $(uname -s) in
@@ -77,7 +76,7 @@ install_missing_packages() {
   esac
 }
 
-# What the tests of the inspector's page use. Where it cannot be had they are left out, which is said and is no failure.
+# Installs a browser for the tests of the inspector's page. Without one they are skipped, with a message.
 install_browser() {
   local name
   for name in chromium chromium-browser google-chrome google-chrome-stable; do

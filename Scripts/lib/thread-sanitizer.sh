@@ -1,10 +1,10 @@
-# How tests that are built for the thread sanitizer are run. To be sourced.
+# Runs tests built for the thread sanitizer. Source this file.
 
-# prepare_thread_sanitizer DIRECTORY: makes there what is preloaded, and shows with a small program that a race is found
-# and a lock is none. Sets `thread_sanitizer` to the environment of the tests.
+# prepare_thread_sanitizer DIRECTORY: builds the preloaded library there, and checks with a small program that it
+# reports a race but not a lock. Sets `thread_sanitizer` to the environment of the tests.
 prepare_thread_sanitizer() {
   local directory=$1 report=$1/race.log
-  # The first report ends the run, and makes it fail.
+  # The first report ends and fails the run.
   thread_sanitizer=("TSAN_OPTIONS=halt_on_error=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}")
   if [ "$(uname -s)" = Linux ]; then
     clang -O1 -shared -fPIC -o "$directory/tsan-locks.so" Scripts/lib/tsan-locks.c -ldl
