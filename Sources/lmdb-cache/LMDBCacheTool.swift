@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LMDBCaching
 import LMDBCachingImport
 
@@ -30,6 +31,8 @@ struct LMDBCacheTool: ParsableCommand {
 
   /// Like the parser's own `main`, with exit codes for failures of a cache or a file.
   static func main() {
+    // A write beyond a limit of file sizes is an error then.
+    signal(SIGXFSZ, SIG_IGN)
     do {
       var command = try parseAsRoot()
       try command.run()

@@ -49,6 +49,22 @@ final class Session {
     Stage.shared.enter(cache)
   }
 
+  /// loop PREFIX KEYS SIZE CLEAR: writes without end, answers each number; every CLEAR-th write is a removeAll.
+  func loop(_ prefix: String, keys: Int, size: Int, clear: Int) throws {
+    let cache = try opened()
+    var number = 0
+    while true {
+      if clear > 0 && number % clear == clear - 1 {
+        try cache.removeAll()
+      } else {
+        let key = prefix + String(number % keys)
+        try cache.set(payload(key, number, size), forKey: key)
+      }
+      answer(String(number))
+      number += 1
+    }
+  }
+
   /// Writes `count` batches, each with one number under both keys, answering each.
   func batches(_ first: String, _ second: String, _ count: Int) throws {
     for number in 0..<count {
@@ -111,6 +127,7 @@ final class Session {
       // One key; each process writes distinguishable values.
       for index in 0..<number(3) { try opened().set(payload(text(2), index, 40), forKey: text(1)) }
     case "batches": try batches(text(1), text(2), number(3))
+    case "loop": try loop(text(1), keys: number(2), size: number(3), clear: number(4))
     case "get": return try opened().value(String.self, forKey: text(1)) ?? "nil"
     case "count": return try String(opened().count)
     case "remove": try opened().removeValue(forKey: text(1))
