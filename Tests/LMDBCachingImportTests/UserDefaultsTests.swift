@@ -53,7 +53,8 @@ import Testing
     let cache = try place.cache()
     let report = try CacheImport(from: isNamed ? .userDefaults(named: name) : .userDefaults(defaults)).run(into: cache)
     UserDefaults.standard.removePersistentDomain(forName: name)
-    #expect(report.taken == 2)
+    // An object also has what the process registers.
+    #expect(isNamed ? report.taken == 2 : report.taken >= 2)
     #expect(try cache.value(String.self, forKey: "theme") == "dark")
     #expect(try cache.value([String: Int].self, forKey: "counts") == ["a": 1])
   }

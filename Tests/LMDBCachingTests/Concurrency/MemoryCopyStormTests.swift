@@ -66,6 +66,10 @@ import Testing
           let key = UInt8(random.below(100))
           if random.below(3) == 0 { cache.removeValue(forKey: key) } else { cache.set(Value(key), forKey: key) }
         }
+        // The readers may begin late.
+        while cache.statistics.hits == 0 {
+          cache.set(Value(7), forKey: 7)
+        }
         return flag { $0 = true }
       }
       while !flag.current {

@@ -288,15 +288,17 @@ final class DiskStore: Sendable {
       guard error.isOfFullDisk else { throw error }
       // What waits need not be committed if it goes, too.
       if isOfAll, durability != .full { return try removeAll(withPrefix: nil, by: nil).checkCommitted() }
-      // What waits finds room when what is committed is trimmed. One job: a commit in between would take the reserve.
-      try writer.run { [self] in
-        outcome { () throws(CacheError) in
-          committer.giveReserve()
-          try body(trimmer)
-          giveSpaceBack()
+      // Trimming makes room for what waits. One job: a commit in between would take the reserve.
+      try repeatingOnFullDisk { () throws(CacheError) in
+        try writer.run { [self] in
+          outcome { () throws(CacheError) in
+            committer.giveReserve()
+            try body(trimmer)
+            giveSpaceBack()
+          }
         }
+        try commitOnFullDisk()
       }
-      try commitOnFullDisk()
     }
     try writer.run { [trimmer] in outcome { () throws(CacheError) in try body(trimmer) } }
   }
@@ -306,12 +308,27 @@ final class DiskStore: Sendable {
     if journal.isWriterThread { return }
     // A commit already under way may not include it.
     try writer.run { .success(()) }
-    writer.forgetFailure()
-    try journal.commitPending(includesHidden: true)
+    try repeatingOnFullDisk { () throws(CacheError) in
+      writer.forgetFailure()
+      try journal.commitPending(includesHidden: true)
+    }
     try writer.run { [self] in
       giveSpaceBack()
       place.processLock.keepReserve()
       return .success(())
+    }
+  }
+
+  /// Calls `body` up to three times. LMDB writes new pages before it reuses old ones, so each attempt makes room for the next.
+  private func repeatingOnFullDisk(_ body: () throws(CacheError) -> Void) throws(CacheError) {
+    for attempt in 1... {
+      do throws(CacheError) { return try body() } catch {
+        guard error.isOfFullDisk, attempt < 3 else { throw error }
+      }
+      try writer.run { [self] in
+        giveSpaceBack()
+        return .success(())
+      }
     }
   }
 
