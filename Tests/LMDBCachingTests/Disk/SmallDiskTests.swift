@@ -90,15 +90,21 @@
           _ = errorCode { try cache.close() }
           cache = try DiskCache(directory: disk.url, configuration: configuration)
         }
-        #expect(throws: Never.self, "\(round): a removal") {
-          switch removal {
-          case .all, .reopened, .full: try cache.removeAll()
-          case .prefix: try cache.removeAll(withPrefix: "")
-          case .count: try cache.trim(toCount: 10)
-          case .cost: try cache.trim(toCost: 0)
+        var failures = 0
+        let isFreed = eventually(within: .seconds(20)) {
+          let failure = errorCode {
+            switch removal {
+            case .all, .reopened, .full: try cache.removeAll()
+            case .prefix: try cache.removeAll(withPrefix: "")
+            case .count: try cache.trim(toCount: 10)
+            case .cost: try cache.trim(toCost: 0)
+            }
           }
+          if failure != nil { failures += 1 }
+          return failure == nil && (try? cache.entryCount()) ?? .max <= (removal == .count ? 10 : 0)
         }
-        #expect(try cache.entryCount() <= (removal == .count ? 10 : 0))
+        // What waits may need the room that the first attempt makes.
+        #expect(isFreed && (failures == 0 || [.count, .prefix].contains(removal)), "\(round): \(failures) failures")
         let value = random.bytes(100_000)
         // Upkeep returns the rest of the space.
         let isStored = eventually(within: .seconds(20)) {
