@@ -45,15 +45,23 @@ import Testing
 
   // MARK: Readers
 
-  @Test func aThreadReadsOnce() throws {
+  @Test func aThreadReadsOnce() {
     let readers = MemoryReaders()
-    let line = try #require(readers.enter())
+    let line = enter(readers)
     #expect(readers.enter() == nil)
     line.pointee.leave()
-    let again = try #require(readers.enter())
+    let again = enter(readers)
     #expect(again == line)
     again.pointee.leave()
     readers.wait()
+  }
+
+  /// Threads of other tests may have all numbers for a while.
+  private func enter(_ readers: MemoryReaders) -> UnsafeMutablePointer<MemoryReader> {
+    while true {
+      if let line = readers.enter() { return line }
+      sched_yield()
+    }
   }
 
   @Test func whoWaitsWaitsForThoseThatReadAlready() {
@@ -62,7 +70,7 @@ import Testing
     let group = DispatchGroup()
     let left = Guarded(false)
     inBackground(group) {
-      guard let line = readers.enter() else { return #expect(Bool(false), "no number") }
+      let line = enter(readers)
       inside.signal()
       mayLeave.wait()
       left { $0 = true }
@@ -85,8 +93,7 @@ import Testing
     let group = DispatchGroup()
     inBackground(group) {
       while !flag.current {
-        guard let line = readers.enter() else { return #expect(Bool(false), "no number") }
-        line.pointee.leave()
+        enter(readers).pointee.leave()
       }
     }
     #expect(finishes { for _ in 0..<2_000 { readers.wait() } })
