@@ -45,7 +45,7 @@ final class DefaultCache: Sendable {
       case .failed(_, let instant) where instant.duration(to: .now) < Self.pause: return (nil, nil)
       case .unopened, .failed:
         do throws(CacheError) {
-          let cache = try LMDBCache(name: LMDBCache.defaultName, in: .data)
+          let cache = try LMDBCache(name: UserDirectory.defaultName, in: .data)
           state = .cache(cache)
           return (cache, nil)
         } catch {

@@ -25,6 +25,9 @@ public enum UserDirectory: Sendable, CaseIterable {
   /// The name of the program's directory in each of them.
   package static var program: String { Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName }
 
+  /// The default cache of properties and stores, in ``data``.
+  package static let defaultName = "EFStorage"
+
   func url(named name: String) throws(CacheError) -> URL {
     for name in [Self.program, name] {
       guard !name.isEmpty, name != ".", name != "..", !name.contains("/"), !name.utf8.contains(0) else {
@@ -33,11 +36,6 @@ public enum UserDirectory: Sendable, CaseIterable {
     }
     return url.appendingPathComponent(Self.program, isDirectory: true).appendingPathComponent(name, isDirectory: true)
   }
-}
-
-extension LMDBCache {
-  /// The default cache of properties and stores in ``UserDirectory/data``.
-  package static let defaultName = "EFStorage"
 }
 
 extension CacheConfiguration {

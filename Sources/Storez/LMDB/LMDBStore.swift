@@ -27,7 +27,7 @@ public final class LMDBStore: Store, Sendable {
   ///   `EFStorageLMDBCache`: a key of the store names the same entry there.
   /// - Throws: `CacheError`, as `LMDBCache.init(directory:configuration:)`.
   public convenience init(name: String? = nil) throws(CacheError) {
-    try self.init(cache: LMDBCache(name: name ?? LMDBCache.defaultName, in: .data))
+    try self.init(cache: LMDBCache(name: name ?? UserDirectory.defaultName, in: .data))
   }
 
   /// - Parameter cache: The cache, which the store does not close.
