@@ -89,7 +89,7 @@ extension Environment {
       throw LMDBError(status: MDB_BAD_TXN, operation: .txnCommit)
     }
     let status = Calls.commit(transaction)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .txnCommit) }
+    guard status == MDB_SUCCESS else { throw LMDBError(status: ofFullDisk(status), operation: .txnCommit) }
   }
 
   /// Aborts and frees the transaction, and releases the write lock.
@@ -109,7 +109,13 @@ extension Environment {
     case MDB_BAD_VALSIZE, MDB_KEYEXIST, MDB_NOTFOUND, EINVAL: break
     default: writer.isDoomed = true
     }
-    return LMDBError(status: status, operation: operation)
+    return LMDBError(status: ofFullDisk(status), operation: operation)
+  }
+
+  /// LMDB returns `EIO` for a write that a full disk cut short. A failing device has free space.
+  private func ofFullDisk(_ status: Int32) -> Int32 {
+    guard status == EIO, let place else { return status }
+    do throws(SystemError) { return try place.freeSpace() < 1 << 16 ? ENOSPC : status } catch { return status }
   }
 
   /// Throws if an earlier change failed midway, as LMDB does for its own errors.

@@ -24,10 +24,9 @@ extension CacheError {
 }
 
 extension CacheError {
-  /// Whether the disk was full. LMDB reports a write that was cut short there as an I/O error.
+  /// Whether the disk was full.
   var isOfFullDisk: Bool {
-    code == .noSpace || (underlying as? LMDBError)?.code == .ioError
-      || code == .notCommitted && (underlying as? CacheError)?.isOfFullDisk ?? false
+    code == .noSpace || code == .notCommitted && (underlying as? CacheError)?.isOfFullDisk ?? false
   }
 }
 
