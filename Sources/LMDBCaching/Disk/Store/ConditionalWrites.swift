@@ -13,7 +13,7 @@ final class ConditionalWrite: @unchecked Sendable {
   let hash: UInt64
   fileprivate let thread = PlatformThread.current
   fileprivate let store: ObjectIdentifier
-  fileprivate let outer = ConditionalWrite.running
+  fileprivate let outer = ConditionalWrites.isAnyRunning ? ConditionalWrite.running : nil
   fileprivate let isRunning = Atomic<Bool>(false)
 
   /// The tags of the entry that was read: `.some(nil)` for none, `nil` where they are not known.
@@ -64,6 +64,9 @@ final class ConditionalWrites: @unchecked Sendable {
   private var waiting: [UInt: ConditionalWrite] = [:]
   /// How many closures run and keys are held: other writes need not look while it is 0.
   private let guardCount = Atomic<Int>(0)
+  /// How many closures run in this process, for any cache.
+  private static let runningCount = Atomic<Int>(0)
+  fileprivate static var isAnyRunning: Bool { runningCount.load(ordering: .relaxed) != 0 }
 
   init(_ lock: ConditionLock, lockTimeout: Duration) {
     self.lock = lock
@@ -107,6 +110,8 @@ final class ConditionalWrites: @unchecked Sendable {
   func begin(_ key: CacheKey) -> ConditionalWrite { ConditionalWrite(key, of: self) }
 
   func end(_ write: ConditionalWrite, _ environment: Environment) {
+    // Only the write's own thread registers it and makes it hold.
+    if !write.isRegistered, write.conflicts < Self.toleratedConflicts { return }
     let keepsFile = lock.withLock {
       if write.isRegistered, let index = underWay.lastIndex(where: { $0 === write }) { underWay.remove(at: index) }
       if let index = holders.firstIndex(where: { $0 === write }) {
@@ -127,9 +132,11 @@ final class ConditionalWrites: @unchecked Sendable {
   /// Runs the closure of a write.
   func run(_ write: ConditionalWrite, _ closure: () -> Void) {
     guardCount.add(1, ordering: .relaxed)
+    Self.runningCount.add(1, ordering: .relaxed)
     write.isRunning.store(true, ordering: .releasing)
     ConditionalWrite.$running.withValue(write, operation: closure)
     write.isRunning.store(false, ordering: .releasing)
+    Self.runningCount.subtract(1, ordering: .relaxed)
     guardCount.subtract(1, ordering: .relaxed)
   }
 

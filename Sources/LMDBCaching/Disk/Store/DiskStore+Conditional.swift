@@ -101,26 +101,32 @@ extension DiskStore {
   func edit(
     _ key: CacheKey, _ edit: Edit, if condition: EntryCondition, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
-    // Appending a long value takes long: not where the condition has failed already.
-    if case .put(_, let draft) = edit, draft.payload.count > inlineThreshold, draft.appended == nil,
-      try !mayHold(condition, key)
-    {
-      return WriteOutcome(stamp: 0, isRefused: true)
-    }
-    switch (condition, edit) {
-    case (.unchanged(let write, let position), .put(let header, let draft)):
-      return try put(
-        key, header: header, payload: draft.payload, through: draft.transforms, by: observer, draft: draft
-      ) { [self] in isUnchanged(write, position) }
-    case (.unchanged(let write, let position), .remove):
-      return try remove(key, by: observer) { [self] in isUnchanged(write, position) }
-    case (.unchanged, .touch): preconditionFailure("A record is touched in a transaction.")
-    case (.stamp(let stamp), .put(let header, let draft)):
-      return try preparing(key, header, draft) { (header, payload) throws(CacheError) in
-        try transact(key, expecting: stamp, .put(PreparedPut(key, header.transacted, payload)))
+    // Not one switch over both: a pair copies them, which counts references.
+    switch edit {
+    case .put(let header, let draft):
+      // Appending a long value takes long: not where the condition has failed already.
+      if draft.payload.count > inlineThreshold, draft.appended == nil, try !mayHold(condition, key) {
+        return WriteOutcome(stamp: 0, isRefused: true)
       }
-    case (.stamp(let stamp), .touch(let expires)): return try transact(key, expecting: stamp, .touch(expires: expires))
-    case (.stamp(let stamp), .remove): return try transact(key, expecting: stamp, .remove)
+      switch condition {
+      case .unchanged(let write, let position):
+        return try put(
+          key, header: header, payload: draft.payload, through: draft.transforms, by: observer, draft: draft
+        ) { [self] in isUnchanged(write, position) }
+      case .stamp(let stamp):
+        return try preparing(key, header, draft) { (header, payload) throws(CacheError) in
+          try transact(key, expecting: stamp, .put(PreparedPut(key, header.transacted, payload)))
+        }
+      }
+    case .touch(let expires):
+      guard case .stamp(let stamp) = condition else { preconditionFailure("A record is touched in a transaction.") }
+      return try transact(key, expecting: stamp, .touch(expires: expires))
+    case .remove:
+      switch condition {
+      case .unchanged(let write, let position):
+        return try remove(key, by: observer) { [self] in isUnchanged(write, position) }
+      case .stamp(let stamp): return try transact(key, expecting: stamp, .remove)
+      }
     }
   }
 
