@@ -86,7 +86,7 @@ run_readme() {
       "$scratch/debug/$program")
     rm -rf "$home"
     printf '%s: %s\n' "$program" "$output"
-    grep -qF "  // $output" README.md
+    grep -qxF -- "$output" <(sed -n 's|.*  // ||p' README.md)
   done
   rm -rf "$programs"
   unset LMDBCACHING_README

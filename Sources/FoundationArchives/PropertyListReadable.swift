@@ -1,7 +1,8 @@
 package import Foundation
 
 /// A type that is read from property list objects: from every object that Foundation's `integer(forKey:)` and similar
-/// functions convert to it without loss, including launch arguments.
+/// functions convert to it, including launch arguments. Integers must convert exactly; a `Float` is the nearest one to a
+/// `Double`.
 package protocol PropertyListReadable {
   static func read(_ object: Any) -> Self?
 }

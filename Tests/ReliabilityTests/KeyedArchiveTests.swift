@@ -331,6 +331,10 @@ final class Archived: NSObject, NSCoding {
         object(4, ("NS.time", .real(.infinity))), classNamed("NSDate"),
       ])
     ),
+    (
+      "a set of characters without a number",
+      archive([object(2, ("NSBuiltinID", .integer(.min))), classNamed("NSCharacterSet")])
+    ),
     ("a date of text", archive([object(2, ("NS.time", .string("x"))), classNamed("NSDate")])),
     ("a UUID that is too short", archive([object(2, ("NS.uuidbytes", .data([1]))), classNamed("NSUUID")])),
     ("a URL without text", archive([object(2, ("NS.relative", .uid(0))), classNamed("NSURL")])),

@@ -2,7 +2,7 @@
 enum CBORUnorderedType {
   /// Items per element: one in a set, two in a dictionary; 0 for other types.
   ///
-  /// Compares the generic type's descriptor in the metadata, which takes a thirtieth of a conformance lookup.
+  /// Compares the generic type's descriptor in the metadata: a conformance lookup takes longer.
   @inline(__always)
   static func stride<T>(of type: T.Type) -> Int {
     guard let description = description(of: type) else { return 0 }

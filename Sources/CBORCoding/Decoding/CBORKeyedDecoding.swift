@@ -19,11 +19,11 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
           if let key = Key(intValue: number) { keys.append(key) }
         }
       }
-      if hasOthers, Key(stringValue: "\u{0}") != nil {
+      if hasOthers, map.session.state.pointee.failure == nil, Key(stringValue: "\u{0}") != nil {
         map.session.state.pointee.failure = .dataCorrupted(
           .init(
             codingPath: codingPath,
-            debugDescription: "The map has a key that is neither text nor an integer, which no coding key can be."))
+            debugDescription: "A key of the map is neither text nor a signed 64-bit integer."))
       }
     } catch {
       // Cannot throw here; the next call does.

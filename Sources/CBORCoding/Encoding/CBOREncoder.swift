@@ -6,7 +6,7 @@ public import Foundation
 /// refuses, such as `Double.nan`.
 ///
 /// Encoding is deterministic across processes: numbers and lengths have their shortest form, and map entries, set
-/// elements and array-encoded dictionaries are sorted by encoded bytes.
+/// elements and array-encoded dictionaries are sorted by encoded bytes, unless a type calls their `encode(to:)` itself.
 ///
 /// | value | item |
 /// |---|---|

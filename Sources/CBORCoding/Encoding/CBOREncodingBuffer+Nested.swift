@@ -185,25 +185,28 @@ extension CBOREncodingBuffer {
   /// - Parameter stride: Items per element; the first is the sort key.
   func sortElements(stride: Int) {
     let start = top.start + 1
-    var ranges: [(start: Int, keyEnd: Int, end: Int)] = []
+    var ranges: [Range<Int>] = []
     ranges.reserveCapacity(top.count / stride)
     session.scratch.removeAll()
-    writer.withBytes { bytes in
+    let isSorted = writer.withBytes { bytes in
       var reader = CBORReader(bytes, at: start, maximumDepth: .max)
-      while !reader.isAtEnd {
-        let begin = reader.offset
-        guard (try? reader.skip()) != nil, case let keyEnd = reader.offset else { return }
-        for _ in 1..<stride { guard (try? reader.skip()) != nil else { return } }
-        ranges.append((begin, keyEnd, reader.offset))
+      do throws(CBORError) {
+        while !reader.isAtEnd {
+          let begin = reader.offset
+          for _ in 0..<stride { try reader.skip() }
+          ranges.append(begin..<reader.offset)
+        }
+      } catch {
+        assertionFailure("The encoder wrote this: \(error)")
+        return false
       }
       let base = bytes.baseAddress.unsafelyUnwrapped
-      ranges.sort { first, second in
-        // No encoded item is a prefix of another.
-        memcmp(
-          base + first.start, base + second.start, min(first.keyEnd - first.start, second.keyEnd - second.start)) < 0
-      }
-      for range in ranges { session.scratch.append(UnsafeRawBufferPointer(rebasing: bytes[range.start..<range.end])) }
+      // No encoded item is a prefix of another. Equal keys are sorted by their values.
+      ranges.sort { memcmp(base + $0.lowerBound, base + $1.lowerBound, min($0.count, $1.count)) < 0 }
+      for range in ranges { session.scratch.append(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+      return true
     }
+    guard isSorted else { return }
     writer.truncate(to: start)
     session.scratch.withBytes { bytes in writer.append(bytes) }
   }

@@ -181,8 +181,9 @@ final class CBOREncodingBuffer {
   /// Sorts the encoded elements of a set, or of a dictionary that is not a map, to make them independent of hashes.
   @inline(__always)
   func sortElements<T>(of type: T.Type) {
+    guard top.kind == .unkeyed, top.count > 1 else { return }
     let stride = CBORUnorderedType.stride(of: type)
-    if stride > 0, top.kind == .unkeyed, top.count > stride { sortElements(stride: stride) }
+    if stride > 0, top.count > stride { sortElements(stride: stride) }
   }
 
   /// Whether the innermost value has encoded nothing and requested no container.

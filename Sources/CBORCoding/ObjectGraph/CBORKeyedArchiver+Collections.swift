@@ -46,7 +46,7 @@
       archiver.isSortKey = true
       (archiver.names, archiver.depth, archiver.nesting) = (names, depth, nesting)
       archiver.write(value)
-      return archiver.writer.withBytes { Array($0) }
+      return archiver.writer.withBytes { Array($0.prefix(Self.longestSortKey)) }
     }
 
     func writeDictionary(_ dictionary: NSDictionary) {

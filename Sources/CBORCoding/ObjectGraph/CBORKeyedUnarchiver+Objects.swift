@@ -155,12 +155,15 @@
       }
       if !record.pointee.isNSObject { hasForeignObjects = true }
       return try readFields(record, &reader, start) {
-        let outer = allowed
-        defer { allowed = outer }
         if let networkingClass = record.pointee.networkingClass {
+          let outer = allowed
+          defer { allowed = outer }
           // It decodes its fields without naming classes.
           allowed = AllowedClasses(outer.all + ValueClasses.basic)
-          guard NetworkingClass.isComplete(networkingClass, self) else { return nil }
+          guard NetworkingClass.isComplete(networkingClass, self), let object = coding.init(coder: self) else {
+            return nil
+          }
+          return payload(of: object, as: AnyObject.self)
         }
         guard let object = coding.init(coder: self) else { return nil }
         return payload(of: object, as: AnyObject.self)

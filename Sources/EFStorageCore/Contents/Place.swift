@@ -26,5 +26,5 @@ final class Place<Storage> {
   }
 }
 
-// Sendable if its storage is, which is only used with the lock held.
+// Sendable if its storage is: the variable is only used with the lock held.
 extension Place: @unchecked Sendable where Storage: Sendable {}

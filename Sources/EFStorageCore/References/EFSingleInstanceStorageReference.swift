@@ -28,8 +28,8 @@ public protocol EFSingleInstanceStorageReference: AnyObject, EFOptionalContentWr
 
   /// Reads the content, changes it, and stores or removes it, as one operation.
   ///
-  /// In the containers of this package, other changes in the process through references and properties wait; an
-  /// `LMDBCache` makes the change atomic across processes. By default it reads, and then stores.
+  /// In the containers of this package, other changes through this reference and its properties wait; an `LMDBCache`
+  /// makes the change atomic across processes. By default it reads, and then stores.
   ///
   /// - Parameter change: Receives the content, or `nil` if it is missing, and leaves the new one, or `nil` to remove
   ///   it. It may be called again, so it should only compute. If it throws, nothing changes.
@@ -54,8 +54,8 @@ extension EFSingleInstanceStorageReference {
   @discardableResult
   public func update(_ change: (inout Content?) throws -> Void) throws -> Content? {
     let turn = (self as? any ReportingReference)?.turn
-    let isTaken = turn?.begin() ?? false
-    defer { turn?.end(isTaken) {} }
+    let taken = turn?.begin() ?? 0
+    defer { turn?.end(taken) {} }
     let old = try loadContent()
     var content = old
     try change(&content)

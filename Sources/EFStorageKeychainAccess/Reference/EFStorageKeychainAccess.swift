@@ -25,9 +25,9 @@ public struct EFStorageKeychainAccess<Content: KeychainAccessStorable>: EFSingle
     nonmutating set { _ref.content = newValue }
     // `+=` is one change for the threads of this process.
     nonmutating _modify {
-      let isTaken = _ref.turn.begin()
+      let taken = _ref.turn.begin()
       var content = contentOrDefault()
-      defer { _ref.turn.end(isTaken) { _ref.content = content } }
+      defer { _ref.turn.end(taken) { _ref.content = content } }
       yield &content
     }
   }
@@ -38,6 +38,6 @@ public struct EFStorageKeychainAccess<Content: KeychainAccessStorable>: EFSingle
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }
 }
 
-// Unchecked because of the default's closure, which captures nothing, as it only evaluates the property's initial
-// value.
+// Unchecked because of the default's closure, an expression of the caller's that any thread may evaluate: see
+// `makeDefaultContent`.
 extension EFStorageKeychainAccess: @unchecked Sendable where Content: Sendable {}

@@ -53,11 +53,12 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
     let content = makeContent()
     guard let storable = try converted(content) else { return false }
     do {
-      let isStored =
+      let isStored = try turn.take {
         switch storable {
         case .string(let string): try storage.add(string, key: key)
         case .data(let data): try storage.add(data, key: key)
         }
+      }
       if isStored { failures.clear() }
       return isStored
     } catch {

@@ -29,7 +29,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   /// A property whose content expires.
   ///
   /// - Parameters:
-  ///   - makeDefaultContent: The default: an expression that is evaluated each time it is needed.
+  ///   - makeDefaultContent: The default: an expression that is evaluated each time it is needed, on any thread.
   ///   - key: The key.
   ///   - cache: The cache; the default cache if omitted.
   ///   - persistDefaultContent: Whether to store the default, with this expiry, if the entry is missing.
@@ -98,9 +98,9 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
     @inlinable nonmutating set { storage.set(newValue) }
     // `+=` is one change for the threads of this process.
     nonmutating _modify {
-      let isTaken = storage.turn.begin()
+      let taken = storage.turn.begin()
       var content = wrappedValue
-      defer { storage.turn.end(isTaken) { storage.set(content) } }
+      defer { storage.turn.end(taken) { storage.set(content) } }
       yield &content
     }
   }
@@ -137,8 +137,8 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   public func removeContentFromUnderlyingStorage() { content = nil }
 }
 
-// Unchecked because of the default's closure, which captures nothing, as it only evaluates the property's initial
-// value; the rest is immutable.
+// Unchecked because of the default's closure, an expression of the caller's that any thread may evaluate: see
+// `makeDefaultContent`. The rest is immutable.
 extension EFStorageLMDBCache: @unchecked Sendable where Content: Sendable {}
 
 extension EFStorageLMDBCache where Content: ExpressibleByNilLiteral {

@@ -122,7 +122,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   }
 
   /// Reads the content, changes it, and stores or removes it, atomically across threads and processes. The expiry is
-  /// kept. (For an `NSCoding` object it is a plain set, which may replace concurrent writes that bypass references.)
+  /// kept.
   ///
   /// - Throws: `EFStorageFailure`, and any error of `change`.
   @discardableResult
@@ -131,63 +131,33 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   }
 
   func update(expires: Expiry, _ change: (inout Content?) throws -> Void) throws -> Content? {
-    let isTaken = turn.begin()
-    defer { turn.end(isTaken) {} }
-    let start = ContinuousClock.now
-    var attempt = 0
-    // Despite other writers an attempt succeeds soon; a closure that writes the entry itself never does.
-    while attempt < 100 || start.duration(to: .now) < .milliseconds(500) {
-      attempt += 1
-      let version = try version()
-      let old = try loadContent()
-      var content = old
-      try change(&content)
-      if old == nil && content == nil { return nil }
-      // An unrecorded one has no version, and no other process reads it.
-      let isAlone = version == nil && old != nil && attempt > 3
-      if try store(content, if: isAlone ? .any : .version(version), expires) { return content }
-    }
-    let error = CacheError(
-      .storageFailed,
-      "The entry \"\(key)\" was written each of \(attempt) times that its new content was computed. Leave the new content in "
-        + "the closure's argument rather than writing it.")
-    try fail(.storage, error, nil)
-  }
-
-  private func version() throws(EFStorageFailure) -> EntryVersion? {
     guard let storage else { try fail(.storage, DefaultCache.shared.reason, nil) }
-    do throws(CacheError) { return try storage.entry(forKey: key)?.version } catch { throw failure(.loading, error) }
-  }
-
-  private enum Condition {
-    case any
-    case version(EntryVersion?)
-  }
-
-  private func store(
-    _ content: Content?, if condition: Condition, _ expires: Expiry
-  ) throws(EFStorageFailure) -> Bool {
-    guard let storage else { try fail(.storage, DefaultCache.shared.reason, nil) }
-    var object: (any NSCoding)?
-    switch content?.asLMDBCacheStorable() {
-    case nil: break
-    case .success(let converted): object = converted
-    case .failure(let error): try fail(.conversion, error, content)
-    }
+    let taken = turn.begin()
+    defer { turn.end(taken) {} }
+    var content: Content?
+    var failure: (any Error)?
     do throws(CacheError) {
-      switch (condition, object) {
-      case (.version(let version?), nil):
-        if try !storage.removeValue(forKey: key, ifVersion: version) { return false }
-      case (.version(nil), nil): return false
-      case (.version(let version), let value as CacheValue):
-        if try !value.set(in: storage, forKey: key, ifVersion: version, expires: expires) { return false }
-      default: try storage.setObject(object, forKey: key)
+      try storage.edit(key, expires: expires) {
+        do {
+          let old = try loadContent()
+          content = old
+          try change(&content)
+          guard let content else { return old == nil ? .keep : .remove }
+          switch content.asLMDBCacheStorable() {
+          case .success(let object): return .store(object)
+          case .failure(let error): try fail(.conversion, error, content)
+          }
+        } catch {
+          failure = error
+          return .keep
+        }
       }
     } catch {
       try fail(error.code == .encodingFailed ? .conversion : .storage, error, content)
     }
+    if let failure { throw failure }
     failures.clear()
-    return true
+    return content
   }
 
   @usableFromInline @inline(never)
@@ -214,7 +184,9 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     case .success(let object):
       let isStored: Bool
       do throws(CacheError) {
-        isStored = try storage.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn)
+        isStored = try turn.take { () throws(CacheError) in
+          try storage.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn)
+        }
       } catch {
         try fail(error.code == .encodingFailed ? .conversion : .storage, error, content)
       }

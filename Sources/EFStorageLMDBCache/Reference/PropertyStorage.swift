@@ -33,7 +33,8 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
 
   @inlinable
   func set(_ content: Content?) {
-    // Inlinable, since only the caller's module knows the type; for a Codable type it then removes the cast.
+    // Inlinable, since only the caller's module knows the type. For a Codable type that is no collection it then
+    // removes the cast.
     if let content, case .success(let object) = content.asLMDBCacheStorable(), let value = object as? CacheValue,
       set(value)
     {

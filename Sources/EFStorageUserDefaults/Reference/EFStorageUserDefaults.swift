@@ -9,7 +9,9 @@ public import Foundation
 /// ```
 @propertyWrapper
 public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInstanceStorageReferenceWrapper {
-  public var _ref: EFStorageUserDefaultsRef<Content>
+  public var _ref: EFStorageUserDefaultsRef<Content> {
+    didSet { if observed != nil { observed = ObservedDefaultsKey(_ref.storage, _ref.key) } }
+  }
   public let makeDefaultContent: () -> Content
   public let persistDefaultContent: Bool
   private var observed: ObservedDefaultsKey?
@@ -43,9 +45,9 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
     nonmutating set { _ref.content = newValue }
     // `+=` is one change for the threads of this process.
     nonmutating _modify {
-      let isTaken = _ref.turn.begin()
+      let taken = _ref.turn.begin()
       var content = wrappedValue
-      defer { _ref.turn.end(isTaken) { _ref.content = content } }
+      defer { _ref.turn.end(taken) { _ref.content = content } }
       yield &content
     }
   }
@@ -56,6 +58,6 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }
 }
 
-// Unchecked because of the default's closure, which captures nothing, as it only evaluates the property's initial
-// value.
+// Unchecked because of the default's closure, an expression of the caller's that any thread may evaluate: see
+// `makeDefaultContent`.
 extension EFStorageUserDefaults: @unchecked Sendable where Content: Sendable {}

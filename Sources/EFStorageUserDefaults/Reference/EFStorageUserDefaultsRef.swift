@@ -92,7 +92,9 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   public func storeContentIfAbsent(_ makeContent: () -> Content) throws(EFStorageFailure) -> Bool {
     if storage.object(forKey: key) != nil { return false }
     guard let object = try converted(makeContent()) else { return false }
-    let isStored = DefaultsSynchronizer.shared.add(object, forKey: key, to: storage, onDamage: Self.onDamage)
+    let isStored = turn.take {
+      DefaultsSynchronizer.shared.add(object, forKey: key, to: storage, onDamage: Self.onDamage)
+    }
     if isStored {
       failures.clear()
       DefaultsFeed.shared.noteChange(key)

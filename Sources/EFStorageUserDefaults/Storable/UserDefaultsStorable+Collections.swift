@@ -25,7 +25,7 @@ extension Array: UserDefaultsStorable where Element: UserDefaultsStorable {
   }
 }
 
-/// Stored as an array, in an order that depends only on the elements.
+/// Stored as an array, in an order that depends only on the elements, except dictionaries.
 extension Set: UserDefaultsStorable where Element: UserDefaultsStorable {
   public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> {
     Result {

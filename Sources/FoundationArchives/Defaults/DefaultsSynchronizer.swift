@@ -113,7 +113,10 @@ package final class DefaultsSynchronizer: Sendable {
     var isAdded = false
     var damage: DefaultsDamage?
     #if !canImport(Darwin)
-      if let file = file(of: defaults) {
+      // A file that fails is consulted again once it was written.
+      if let file = file(of: defaults), !state.withLock({ $0.failing.contains(file.path) }) {
+        // Two processes that each keep a lock would wait for each other's.
+        if state.withLock({ !$0.kept.isEmpty && $0.kept[file.path] == nil }) { synchronize() }
         writing.lock()
         do throws(DefaultsDamage) {
           if state.withLock({ $0.kept[file.path] }) == nil {
@@ -129,7 +132,7 @@ package final class DefaultsSynchronizer: Sendable {
           if let damage { onDamage(damage) }
           return isAdded
         } catch {
-          damage = error
+          if state.withLock({ $0.failing.insert(file.path).inserted }) { damage = error }
           writing.unlock()
         }
       }

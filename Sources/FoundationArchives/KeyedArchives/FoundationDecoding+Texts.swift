@@ -9,21 +9,27 @@
       },
       make(NSMutableAttributedString.self) { reader throws(KeyedArchiveError) in try attributed(reader) },
       make(NSCharacterSet.self) { reader in
-        if let text = reader.string(forKey: "NSString") { return NSCharacterSet(charactersIn: text) }
-        if reader.containsValue(forKey: "NSBuiltinID") {
-          let number = reader.integer(forKey: "NSBuiltinID", Int.self)
-          return builtInSets.indices.contains(number - 1) ? builtInSets[number - 1] as NSCharacterSet : nil
-        }
-        if reader.containsValue(forKey: "NSRange") {
-          let location = reader.integer(forKey: "NSRangeLocation", Int.self)
-          let length = reader.integer(forKey: "NSRange", Int.self)
-          guard location >= 0, length >= 0, location <= 0x10FFFF, length <= 0x110000 - location else { return nil }
-          return NSCharacterSet(range: NSRange(location: location, length: length))
-        }
-        let key = reader.containsValue(forKey: "NSBitmap") ? "NSBitmap" : "NSBitmapObject"
-        return reader.data(forKey: key).flatMap { NSCharacterSet.checked(bitmap: $0) }
+        guard let set = characters(reader) else { return nil }
+        return reader.decodeBool(forKey: "NSIsInverted") ? set.inverted as NSCharacterSet : set
       },
     ]
+
+    private static func characters(_ reader: KeyedArchiveReader) -> NSCharacterSet? {
+      if let text = reader.string(forKey: "NSString") { return NSCharacterSet(charactersIn: text) }
+      if reader.containsValue(forKey: "NSBuiltinID") {
+        let number = reader.integer(forKey: "NSBuiltinID", Int.self)
+        return (1...builtInSets.count).contains(number) ? builtInSets[number - 1] as NSCharacterSet : nil
+      }
+      if reader.containsValue(forKey: "NSRange") {
+        // The first character in the upper half, the count in the lower.
+        let packed = UInt64(bitPattern: reader.integer(forKey: "NSRange", Int64.self))
+        let (location, length) = (Int(packed >> 32), Int(packed & 0xFFFF_FFFF))
+        guard location <= 0x10FFFF, length <= 0x110000 - location else { return nil }
+        return NSCharacterSet(range: NSRange(location: location, length: length))
+      }
+      let key = reader.containsValue(forKey: "NSBitmap") ? "NSBitmap" : "NSBitmapObject"
+      return reader.data(forKey: key).flatMap { NSCharacterSet.checked(bitmap: $0) }
+    }
 
     /// Ordered by number, from 1.
     private static let builtInSets: [CharacterSet] = [

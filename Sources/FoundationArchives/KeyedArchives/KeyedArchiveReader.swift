@@ -181,7 +181,7 @@
     /// The numbers in a type such as `[6f]` or `f`; `nil` for other types.
     func numbers(in type: String) -> (element: UInt8, size: Int, count: Int)? {
       let parts = type.utf8.first == UInt8(ascii: "[") ? type.dropFirst().dropLast() : type[...]
-      guard let element = parts.utf8.last, let size = Self.numberSizes[element],
+      guard type.utf8.allSatisfy({ $0 < 0x80 }), let element = parts.utf8.last, let size = Self.numberSizes[element],
         case let digits = parts.dropLast(), let count = digits.isEmpty ? 1 : Int(digits),
         (1...graph.list.nodes.count).contains(count), digits.isEmpty == (parts.count == type.count)
       else { return nil }

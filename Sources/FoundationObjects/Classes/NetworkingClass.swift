@@ -42,7 +42,7 @@
           && (!coder.containsValue(forKey: "NS.allHeaderFields") || areTexts("NS.allHeaderFields"))
       case "NSURLRequest", "NSMutableURLRequest":
         return ["NS.url", "NS.mainDocumentURL"].allSatisfy { isNil($0) || isURL($0) }
-          && isNumber("NS._cachePolicy", 0...5) && isNumber("NS._networkServiceType", 0...4)
+          && isNumber("NS._cachePolicy", 0...5) && isNumber("NS._networkServiceType", 0...5)
           && [
             "NS._timeoutInterval", "NS._allowsCellularAccess", "NS._httpShouldHandleCookies",
             "NS._httpShouldUsePipelining",

@@ -18,21 +18,19 @@ extension Environment {
   ///
   /// - Parameters:
   ///   - first: The page to begin with.
-  ///   - limit: Nanoseconds until it stops.
+  ///   - limit: Nanoseconds of punching until it stops.
   ///   - condition: Evaluated under the write lock; if false, nothing is done. The lock file must be the one that all
   ///     readers of the data file use.
   /// - Throws: `.system(EOPNOTSUPP)` if the file system has no holes; the errors of beginning a write transaction.
   package func punchFreePages(
     from first: UInt64 = 0, within limit: Int64, if condition: () throws(LMDBError) -> Bool = { true }
   ) throws(LMDBError) -> FreeSpaceProgress {
-    let now = MonotonicClock.nanoseconds
-    let deadline = limit > .max - now ? .max : now + limit
     let transaction = try beginWrite()
     do throws(LMDBError) {
       let isAllowed = try condition()
       let progress =
         isAllowed
-        ? try punchFreePages(from: first, until: deadline, last: transaction.id &- 1) : FreeSpaceProgress()
+        ? try punchFreePages(from: first, within: limit, last: transaction.id &- 1) : FreeSpaceProgress()
       transaction.abort()
       return progress
     } catch {
@@ -43,7 +41,7 @@ extension Environment {
 
   /// Requires the write lock.
   private func punchFreePages(
-    from first: UInt64, until deadline: Int64, last: UInt64
+    from first: UInt64, within limit: Int64, last: UInt64
   ) throws(LMDBError) -> FreeSpaceProgress {
     guard let locks else { throw LMDBError(code: .closed, operation: "Environment.punchFreePages") }
     // The next transaction may overwrite pages freed before the last commit and before the oldest snapshot.
@@ -51,6 +49,8 @@ extension Environment {
     let info = try info()
     let pageSize = info.pageSize
     let pages = try freePages(from: first, below: UInt64(info.mapSize / pageSize), freedBefore: oldest)
+    // From here on, so that each call makes progress however long the lock and the list took.
+    let deadline = MonotonicClock.nanoseconds.addingClamped(limit)
     var progress = FreeSpaceProgress()
     var index = 0
     while index < pages.count {

@@ -23,6 +23,12 @@ enum RawArchiving {
     return try raw.withRawBytes(body)
   }
 
+  /// Whether a raw type holds numbers, which are converted.
+  static func isNumeric<V>(_ type: V.Type) -> Bool {
+    let others: [Any.Type] = [Data.self, String.self, Bool.self, Date.self, UUID.self, URL.self]
+    return !others.contains { $0 == type }
+  }
+
   enum Failure: Error {
     /// The type is not stored raw.
     case otherType

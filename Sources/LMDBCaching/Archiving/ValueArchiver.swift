@@ -23,7 +23,7 @@ enum ValueArchiver {
         return try RawArchiving.value(type, from: bytes, format: format)
       } catch {
         if case .mismatch = error { isRawType = true }
-        if isRawType, !format.isNumeric { throw .mismatch(type, format, key) }
+        if isRawType, !format.isNumeric || !RawArchiving.isNumeric(type) { throw .mismatch(type, format, key) }
       }
       // A caller's type over a raw record, such as an optional or a raw-value enumeration, or another numeric type:
       // exact values are converted, as within a value.

@@ -8,8 +8,8 @@ import Synchronization
 /// threads as there are processors.
 ///
 /// Writes run one after the other, in the order of the calls. A read sees every write that was called for before it,
-/// and runs beside other reads. Work *aside* may take long: it sees the earlier writes, and later ones do not wait for
-/// it. The *last* work waits for everything before it. Completions run when their work has ended: one that waits holds
+/// and runs beside other reads. Work *aside*, such as the closures of `write` and `update`, may take long: it sees the earlier
+/// writes, and later ones do not wait for it. The *last* work waits for everything before it. Completions run when their work has ended: one that waits holds
 /// nothing up.
 final class BackgroundQueue: Sendable {
   enum Access { case read, write, aside, last }
@@ -21,7 +21,7 @@ final class BackgroundQueue: Sendable {
 
   private struct State {
     /// Those before ``first`` have begun.
-    private var waiting: [Job] = []
+    private var waiting: [Job?] = []
     private var first = 0
     private var running: [Access: Int] = [:]
 
@@ -32,14 +32,15 @@ final class BackgroundQueue: Sendable {
     /// The next job, unless it waits for one that runs.
     mutating func next() -> Job? {
       func runs(_ access: Access) -> Bool { running[access, default: 0] > 0 }
-      guard first < waiting.count, !runs(.write), !runs(.last) else { return nil }
-      let job = waiting[first]
+      guard first < waiting.count, !runs(.write), !runs(.last), let job = waiting[first] else { return nil }
       switch job.access {
       case .read, .aside: break
       case .write: if runs(.read) { return nil }
       case .last: if runs(.read) || runs(.aside) { return nil }
       }
       running[job.access, default: 0] += 1
+      // Its captures end with it.
+      waiting[first] = nil
       first += 1
       if first == waiting.count || first == 1_024 {
         waiting.removeSubrange(..<first)

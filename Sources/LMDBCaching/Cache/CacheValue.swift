@@ -34,9 +34,10 @@ public class CacheValue: NSObject, NSCoding {
     preconditionFailure("abstract")
   }
 
-  /// Returns whether the entry had the version (`nil`: was missing).
-  package func set(
-    in cache: LMDBCache, forKey key: String, ifVersion version: EntryVersion?, expires: Expiry
+  /// Returns whether the condition held.
+  func put(
+    in cache: DiskCache, forKey key: String, expires: Int64, tags: EntryTags?, through memory: MemoryTier?,
+    if condition: EntryCondition
   ) throws(CacheError) -> Bool {
     preconditionFailure("abstract")
   }
@@ -67,15 +68,13 @@ final class TypedCacheValue<Value: Codable>: CacheValue {
     try cache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
   }
 
-  override package func set(
-    in cache: LMDBCache, forKey key: String, ifVersion version: EntryVersion?, expires: Expiry
+  override func put(
+    in cache: DiskCache, forKey key: String, expires: Int64, tags: EntryTags?, through memory: MemoryTier?,
+    if condition: EntryCondition
   ) throws(CacheError) -> Bool {
-    let (disk, memory) = (cache.diskCache, cache.memoryCache)
-    guard let version else {
-      return try disk.setValueIfAbsent(value, forKey: key, expires: expires, cost: nil, tags: nil, through: memory)
+    try cache.withNewEntry(value, key, cost: nil, through: memory) { (new) throws(CacheError) in
+      try cache.put(new, expires: expires, tags: tags, through: memory, if: condition)
     }
-    return try disk.set(
-      value, forKey: key, ifVersion: version, expires: expires, cost: nil, tags: nil, through: memory)
   }
 
   override func setIfAbsent(

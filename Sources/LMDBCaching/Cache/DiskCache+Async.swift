@@ -4,7 +4,8 @@ public import Foundation
 // pool.
 //
 // Writes run in the order of the calls, together with those of the functions with completions; all other calls see
-// earlier writes. Cancelling a task does not stop them.
+// earlier writes. What `write` and `update` write counts from the end of their closures, which may take long: later calls
+// do not wait for them. Cancelling a task does not stop the work.
 
 extension DiskCache {
   /// Opens, or makes, the cache in a directory; see ``LMDBCache/open(directory:configuration:)``.

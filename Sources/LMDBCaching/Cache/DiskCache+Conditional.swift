@@ -87,6 +87,18 @@ extension DiskCache {
     }
   }
 
+  func withNewEntry<R>(
+    object: any NSCoding, _ key: String, cost: Int?, through memory: MemoryTier?,
+    _ body: (NewEntry) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
+      let memoryValue = memory == nil ? nil : TypedMemoryValue(SharedObject(object: object))
+      return try CacheKey.with(key) { (key) throws(CacheError) in
+        try body(newEntry(memoryValue, key, format, bytes, cost: cost))
+      }
+    }
+  }
+
   private func newEntry(
     _ value: MemoryValue?, _ key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, cost: Int?
   ) throws(CacheError) -> NewEntry {
@@ -123,13 +135,18 @@ extension DiskCache {
     _ value: V, forKey key: String, expires: Expiry, cost: Int?, tags: EntryTags?, through memory: MemoryTier?
   ) throws(CacheError) {
     try checkOpen()
-    try withNewEntry(value, key, cost: cost, through: memory) { (new) throws(CacheError) in
-      guard expires == .unchanged else {
-        var header = new.header
-        header.expires = try expires.nanoseconds(in: store, current: 0)
-        header.tags = tags?.hashes
-        return try put(new.value, new.key, header, tags, new.draft.payload, through: memory)
+    guard expires == .unchanged else {
+      let time = try expires.nanoseconds(in: store, current: 0)
+      return try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+        let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
+        try CacheKey.with(key) { (key) throws(CacheError) in
+          var header = try store.header(for: key, format, bytes, expires: time, cost: cost)
+          header.tags = tags?.hashes
+          try put(memoryValue, key, header, tags, bytes, through: memory)
+        }
       }
+    }
+    try withNewEntry(value, key, cost: cost, through: memory) { (new) throws(CacheError) in
       try attempting(new.key) { (_, condition) throws(CacheError) in
         let current = try readableHeader(new.key)
         let time = if let current { current.expires } else { try expiresAlone(new.key, memory) }
@@ -157,12 +174,8 @@ extension DiskCache {
     }
     let time = expiresIn.map(store.expiry) ?? 0
     if try isTaken(key, memory) { return false }
-    return try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
-      let memoryValue = memory == nil ? nil : TypedMemoryValue(SharedObject(object: object))
-      return try CacheKey.with(key) { (key) throws(CacheError) in
-        try putIfAbsent(
-          newEntry(memoryValue, key, format, bytes, cost: cost), expires: time, tags: nil, through: memory)
-      }
+    return try withNewEntry(object: object, key, cost: cost, through: memory) { (new) throws(CacheError) in
+      try putIfAbsent(new, expires: time, tags: nil, through: memory)
     }
   }
 

@@ -116,6 +116,8 @@ extension DiskCache {
       }
     ) { error in
       if let completion { reports.run { completion(error) } }
+      // Runs here what no thread could be started for.
+      reports.drain()
     }
   }
 

@@ -1,4 +1,19 @@
+package import Foundation
+
 // Reading and writing as one, whether the cache has a memory tier or not.
+
+/// The result of a read of an entry.
+package enum EntryEdit {
+  case keep, remove
+  case store(any NSCoding)
+}
+
+extension LMDBCache {
+  /// Changes an entry atomically whose value the caller reads and converts itself. `attempt` may run again.
+  package func edit(_ key: String, expires: Expiry, _ attempt: () -> EntryEdit) throws(CacheError) {
+    try diskCache.edit(key, expires: expires, through: memoryCache, attempt)
+  }
+}
 
 extension DiskCache {
   /// What an update knows of the entry as it was read.
@@ -124,6 +139,39 @@ extension DiskCache {
     let time = try expires.nanoseconds(in: store, current: basis.expires)
     return try withNewEntry(value, key, cost: cost, through: memory) { (new) throws(CacheError) in
       try put(new, expires: time, tags: basis.tags, through: memory, if: basis.condition)
+    }
+  }
+
+  /// Changes an entry whose value the caller reads and converts itself.
+  ///
+  /// - Parameter attempt: As the closure of ``LMDBCache/update(_:forKey:expires:cost:_:)``, may run again.
+  func edit(
+    _ key: String, expires: Expiry, through memory: MemoryTier?, _ attempt: () -> EntryEdit
+  ) throws(CacheError) {
+    try updating(key) { (basis) throws(CacheError) in
+      // Before the value is read: a later one is refused.
+      if !basis.isAlone, let found = try CacheKey.with(key, store.header), !found.header.isExpired(at: store.clock.now)
+      {
+        basis.condition = .stamp(found.header.stamp)
+        basis.expires = found.header.expires
+        basis.write.tags = .some(found.tags)
+      }
+      try note(expires, isPresent: true, key, memory, &basis)
+      var edit = EntryEdit.keep
+      run(basis) { edit = attempt() }
+      switch edit {
+      case .keep: return true
+      case .remove: return try remove(key, through: memory, if: basis)
+      case .store(let object):
+        let time = try expires.nanoseconds(in: store, current: basis.expires)
+        if let value = object as? CacheValue {
+          return try value.put(
+            in: self, forKey: key, expires: time, tags: basis.tags, through: memory, if: basis.condition)
+        }
+        return try withNewEntry(object: object, key, cost: nil, through: memory) { (new) throws(CacheError) in
+          try put(new, expires: time, tags: basis.tags, through: memory, if: basis.condition)
+        }
+      }
     }
   }
 

@@ -27,7 +27,8 @@ package final class EntryContent<Content>: @unchecked Sendable {
     reader.keep(.init(stamp: .init(version: 0, position: 0, expires: .min), content: nil))
   }
 
-  /// Calls `load`, which reads the entry, and keeps its result; keeps nothing for an unreadable entry.
+  /// Calls `load`, which reads the entry, and keeps its result. An unreadable entry is kept as missing content, so that it is not decoded
+  /// again.
   @usableFromInline @inline(never)
   package func load(_ load: () throws -> Content?) throws -> Content? {
     let observed = observer.observe()

@@ -1,5 +1,5 @@
 // The closure may be slow, and the write may wait for a commit, so both run on a background queue. The other atomic
-// operations take microseconds and have no async form.
+// operations take microseconds, or a commit while other processes have the cache open, and have no async form.
 
 extension LMDBCache {
   /// Changes, creates or removes the value under `key`, atomically. `change` runs on the background queue.

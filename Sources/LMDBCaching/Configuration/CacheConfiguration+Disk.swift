@@ -48,8 +48,9 @@ extension CacheConfiguration {
     public var recoversFromDamage = true
 
     /// How long a commit, an opening or a read's first use of a thread's slot waits for another process's lock.
-    /// Processes hold locks for milliseconds, but a suspended one (`SIGSTOP`, a debugger) keeps its lock. After this
-    /// time writes stay in the journal and in memory, as on a full disk, until the other process continues or ends; an
+    /// Processes hold locks for milliseconds, except during the closure of a contended `update`, and while they are
+    /// suspended (`SIGSTOP`, a debugger). After this
+    /// time, writes stay in the journal and in memory, as on a full disk, until the other process continues or ends; an
     /// opening throws ``CacheError/Code/lockTimeout``. In real time; more than 0, up to 24 hours.
     public var lockTimeout: Duration = .seconds(2)
 

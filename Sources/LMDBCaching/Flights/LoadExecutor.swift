@@ -1,7 +1,6 @@
-import Dispatch
 import Platform
 
-/// Runs loads beside their callers: those of the background, and those with a time limit.
+/// Runs the loads of threads beside their callers: those of the background, and those with a time limit.
 ///
 /// They are tasks, so that they have the task-local values of their callers, such as the span that is a trace's parent.
 /// They have threads of their own, since they may block: on Linux, Swift's pool and Dispatch's have about as many
@@ -27,7 +26,7 @@ final class LoadExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let run: @Sendable () -> Void = { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
-    if !threads.run(isKept: false, run) { DispatchQueue.global().async(execute: run) }
+    // Without a new thread it waits for one; Dispatch would make the caller wait.
+    threads.run { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 }

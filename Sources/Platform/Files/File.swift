@@ -20,7 +20,7 @@ package struct File: ~Copyable, Sendable {
     case emptying
   }
 
-  /// For calls outside this type. Never 0, 1 or 2.
+  /// For calls outside this type. For calls outside this type.
   package let descriptor: Int32
   /// The path it was opened by, for messages.
   package let path: String

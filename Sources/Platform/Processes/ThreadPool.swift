@@ -3,7 +3,7 @@ import Synchronization
 /// Runs work in order on a pool of threads. Starts a thread when none is idle, and ends it after a while without work.
 ///
 /// Dispatch blocks the caller while the system allows no more threads (`ulimit -v`, a container's process limit); this
-/// pool never does. In a child of `fork`, which has none of the threads, it does nothing.
+/// pool never does.
 package final class ThreadPool: Sendable {
   private struct Piece {
     let number: Int
@@ -32,6 +32,8 @@ package final class ThreadPool: Sendable {
     mutating func begin() -> Piece? {
       guard first < waiting.count else { return nil }
       let piece = waiting[first]
+      // Its captures end with it.
+      waiting[first] = Piece(number: piece.number) {}
       running.insert(piece.number)
       first += 1
       if first == waiting.count || first == 1_024 { removeTaken() }
@@ -61,7 +63,6 @@ package final class ThreadPool: Sendable {
   private let name: String
   private let maximumCount: Int
   private let idleTime: Int64
-  private let process = getpid()
   private let lock = ConditionLock()
   // Accessed with the lock held.
   private nonisolated(unsafe) var state = State()
@@ -76,18 +77,14 @@ package final class ThreadPool: Sendable {
     self.idleTime = idleTime
   }
 
-  /// `false` in a forked child.
-  package var isOfThisProcess: Bool { getpid() == process }
-
   /// Work that no thread has started.
   package var waitingCount: Int { lock.withLock { state.count } }
 
   /// - Parameter isKept: Whether to queue the work if no thread can be started, until one becomes free, a later one
   ///   starts, or ``drain()`` runs it. Otherwise it is dropped.
-  /// - Returns: Whether a thread runs it. In a forked child `false`, and the work is dropped.
+  /// - Returns: Whether a thread runs it.
   @discardableResult
   package func run(isKept: Bool = true, _ body: @escaping @Sendable () -> Void) -> Bool {
-    guard isOfThisProcess else { return false }
     let (number, needsThread) = lock.withLock { () -> (Int?, Bool) in
       // Starting threads may still fail.
       if !isKept, state.threads == maximumCount, state.starting == maximumCount { return (nil, false) }
@@ -123,7 +120,6 @@ package final class ThreadPool: Sendable {
   /// Returns when all work queued so far is done; runs it on this thread if there is no other. Must not be called from
   /// the pool's own work.
   package func drain() {
-    guard isOfThisProcess else { return }
     let last = lock.withLock { state.last }
     while true {
       let isDone = lock.withLock {

@@ -1,7 +1,7 @@
 /// A `pthread_mutex_t` with a stable address.
 ///
-/// Unlike `Synchronization.Mutex` it can be locked and unlocked in different functions, which fork handlers and write
-/// transactions need, and the thread sanitizer sees it.
+/// Unlike `Synchronization.Mutex` it can be locked and unlocked in different functions, which write transactions
+/// need, and the thread sanitizer sees it.
 // @unchecked: the pointer never changes, and a pthread mutex is made to be used by many threads.
 package final class PlatformMutex: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -14,7 +14,6 @@ package final class PlatformMutex: @unchecked Sendable {
   }
 
   deinit {
-    // Fails if another thread held it at a fork; it is unused by now in either case.
     _ = pthread_mutex_destroy(mutex)
     mutex.deallocate()
   }

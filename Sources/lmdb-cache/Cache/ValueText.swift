@@ -21,9 +21,11 @@ struct ValueText {
   init?(of record: EntryRecord, in reader: CacheReader, limit: Int? = nil) throws {
     func value<V: Codable>(_ type: V.Type) throws -> V { try reader.value(type, of: record) }
     var isCut = false
-    func list<Element: BitwiseCopyable & CustomStringConvertible>(_ type: [Element].Type) throws -> String {
+    func list<Element: BitwiseCopyable & CustomStringConvertible & Codable>(_ type: [Element].Type) throws -> String {
       // Decoding the list and its elements as strings would take many times its size.
       try reader.archive(of: record).withUnsafeBytes { bytes in
+        // Decoding says what is wrong.
+        guard bytes.count.isMultiple(of: MemoryLayout<Element>.stride) else { return try "\(value(type))" }
         var text = "["
         for offset in stride(from: 0, to: bytes.count, by: MemoryLayout<Element>.stride) {
           if text.utf8.count > limit ?? .max {

@@ -1,8 +1,11 @@
 import EFStorageLMDBCache
 import EFStorageUserDefaults
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import EFStorageCore
 
 /// Meant for the thread sanitizer too.
 @Suite(.serialized)
@@ -83,6 +86,23 @@ struct EFStorageStormTests {
     }
     #expect(counters.cached == 1_600 && counters.reference.content == 800 && counters.stored == 1_600)
     #expect(counters.list.values.allSatisfy { $0 == 100 } && counters.list.count == 8)
+  }
+
+  /// A thread that waits neither gives up while others make progress, nor writes what it read before.
+  @Test func turnsAreTakenOneByOne() {
+    let turn = Turn()
+    let inside = Atomic<Int>(0)
+    let isAlone = Guarded(true)
+    concurrently(8) { _ in
+      for _ in 0..<40 {
+        turn.take {
+          if inside.add(1, ordering: .relaxed).newValue != 1 { isAlone { $0 = false } }
+          usleep(10_000)
+          inside.subtract(1, ordering: .relaxed)
+        }
+      }
+    }
+    #expect(isAlone.current)
   }
 
   /// Nested changes of two properties in opposite orders, and a change that continues on another thread.

@@ -122,17 +122,32 @@ struct ReferenceTests {
     let object = EFStorageLMDBCacheRef<NSString>.forKey("object", in: cache)
     #expect(try object.update { $0 = "text" } == "text" && object.content == "text")
     #expect(try object.update { $0 = nil } == nil && !cache.contains("object"))
+    // Tags stay, and an object expires as the property says.
+    try cache.set(1, forKey: "tagged", tags: ["tag"])
+    #expect(try EFStorageLMDBCacheRef<Int>.forKey("tagged", in: cache).update { $0 = 2 } == 2)
+    try await cache.removeAll(taggedWith: "tag")
+    #expect(!cache.contains("tagged"))
+    let brief = EFStorageLMDBCache<NSString>(wrappedValue: "none", forKey: "brief", in: cache, expiresIn: .seconds(10))
+    #expect(try brief.update { $0 = "text" } == "text" && brief.wrappedValue == "text")
+    clock.advance(by: .seconds(11))
+    #expect(brief.wrappedValue == "none")
     let nowhere = EFStorageLMDBCacheRef<Int>.forKey("key", in: nil)
     _ = Failures()
     #expect(throws: EFStorageFailure.self) { try nowhere.update { $0 = 1 } }
-    // Gives up if the content changes during every attempt.
-    #expect(throws: EFStorageFailure.self) {
-      try EFStorageLMDBCacheRef<Int>.forKey("self", in: cache).update {
-        try cache.increment(forKey: "self")
-        $0 = 0
-      }
-    }
+    let itself = EFStorageLMDBCacheRef<Int>.forKey("self", in: cache)
+    let error = #expect(throws: CacheError.self) { try itself.update { _ in try cache.increment(forKey: "self") } }
+    #expect(error?.code == .recursiveUpdate)
+    // A member is set by an update, whose failure is reported.
+    let members = EFStorageLMDBCacheRef<Point>.forKey("members", in: cache)
+    members.content = Point(x: 1)
+    members.x = 2
+    #expect(members.content?.x == 2 && members.lastFailure == nil)
+    try await cache.close()
+    members.x = 3
+    #expect(members.lastFailure != nil)
   }
+
+  struct Point: Codable, Sendable, LMDBCacheStorable { var x: Int }
 
   @Test func updatesOfTwoProcessesAreAllThere() throws {
     let process = try ChildProcess(

@@ -202,6 +202,10 @@ import Testing
     try expectMismatch(UUID(), String.self)
     try expectMismatch(Date(), Double.self)
     try expectMismatch(Data(count: 8), [UInt8].self)
+    try expectMismatch(7.5, Date.self)
+    try expectMismatch(7, Date.self)
+    try expectMismatch([UInt8](repeating: 1, count: 16), Data.self)
+    try expectMismatch([UInt8](repeating: 1, count: 16), UUID.self)
   }
 
   @Test func optionalsReadRawValuesAndTheOtherWayRound() throws {

@@ -119,6 +119,26 @@ import Testing
     try again.close()
   }
 
+  /// A cache without a memory tier has no observers that a batch would tell.
+  @Test(arguments: [false, true]) func aBatchIsAConflict(_ removes: Bool) throws {
+    let disk = try DiskCache(directory: directory.url, configuration: CacheDirectory.configuration())
+    try disk.set(1, forKey: "key")
+    var calls = 0
+    let sum = try disk.update(Int.self, forKey: "key") { value in
+      calls += 1
+      if calls == 1 {
+        concurrently(1) { _ in
+          #expect(throws: Never.self) {
+            try disk.write { if removes { $0.removeValue(forKey: "key") } else { $0.set(10, forKey: "key") } }
+          }
+        }
+      }
+      value = (value ?? 0) + 1
+    }
+    #expect(sum == (removes ? 1 : 11) && calls == 2)
+    try disk.close()
+  }
+
   struct Failure: Error {}
 
   @Test(arguments: Company.allCases) func whatThrowsChangesNothing(_ company: Company) throws {

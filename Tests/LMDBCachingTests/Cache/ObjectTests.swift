@@ -104,6 +104,8 @@ final class OneWay: NSObject, NSCoding {
     let request = NSMutableURLRequest(url: url)
     request.httpBody = Data([1, 2])
     request.setValue("b", forHTTPHeaderField: "A")
+    let signaling = NSMutableURLRequest(url: url)
+    signaling.networkServiceType = .networkServiceTypeCallSignaling
     var numbers: [UInt64] = [1, 2, 3, 4, .max]
     return [
       NSDecimalNumber(string: "-1234567890123456789.12345"), NSDecimalNumber.zero,
@@ -112,7 +114,10 @@ final class OneWay: NSObject, NSCoding {
       URLResponse(url: url, mimeType: "a/b", expectedContentLength: 3, textEncodingName: "utf-8"),
       HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: ["A": "b"])!,
       NSURLRequest(url: url), request, NSAffineTransform(transform: AffineTransform(scale: 2)),
-      CharacterSet.alphanumerics as NSCharacterSet, NSIndexSet(index: Int.max - 1),
+      signaling, CharacterSet.alphanumerics as NSCharacterSet, CharacterSet.alphanumerics.inverted as NSCharacterSet,
+      CharacterSet(charactersIn: "ab").inverted as NSCharacterSet,
+      CharacterSet(charactersIn: "a"..."z") as NSCharacterSet,
+      CharacterSet(charactersIn: "a"..."z").inverted as NSCharacterSet, NSIndexSet(index: Int.max - 1),
       NSValue(edgeInsets: NSEdgeInsets(top: 1, left: 2, bottom: 3, right: 4)),
       NSValue(bytes: &numbers, objCType: "[5Q]"), NSValue(bytes: &numbers, objCType: "q"),
     ]

@@ -57,6 +57,11 @@ import Testing
     #expect(removals.last == 10)
     #expect(includes("a:1", since: 9) && includes(long, since: 9) && !includes("a", since: 9))
     #expect(!includes("a:1", since: 10))
+    // One transaction may remove more than are kept.
+    var many = PrefixRemovals()
+    many.note((0..<40).map { Array("n\($0):".utf8) }, stamp: 10)
+    let stored = many.stored.withUnsafeBytes { PrefixRemovals($0) }
+    #expect(stored.last == 10 && CacheKey.with("n39:x") { stored.includes($0.utf8, since: 9) })
     // A shorter prefix covers longer ones.
     for stamp in 11...100 { removals.note([Array("a:\(stamp)".utf8), Array("a".utf8)], stamp: 5) }
     #expect(removals.last == 100 && removals.stored.count < 200)

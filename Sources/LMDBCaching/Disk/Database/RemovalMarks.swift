@@ -39,7 +39,7 @@ struct PrefixRemovals {
     guard let forgotten = takeMark() else { return }
     var removals: [Removal] = []
     while !rest.isEmpty {
-      guard let mark = takeMark(), mark > removals.last?.mark ?? forgotten || mark == removals.last?.mark,
+      guard let mark = takeMark(), mark >= removals.last?.mark ?? forgotten,
         let length = rest.popFirst(), length <= rest.count
       else { return }
       removals.append(Removal(mark: mark, prefix: Array(rest.prefix(Int(length)))))

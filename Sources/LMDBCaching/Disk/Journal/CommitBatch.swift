@@ -2,8 +2,6 @@
 struct CommitBatch {
   let segments: [JournalSegment]
   let hidden: HiddenKeys
-  /// The removals of many entries in `hidden`, these segments and the active one, except those in atomic batches.
-  let removals: HiddenKeys
   /// Whether no other segment holds a write older than `hidden`.
   let isComplete: Bool
   let journal: UInt64?

@@ -172,7 +172,7 @@ extension Journal {
     }
   }
 
-  func forgetUnrecorded() { lock.withLock { (state.unflushable, state.unrecorded) = (nil, nil) } }
+  func forgetUnrecorded() { lock.withLock { state.unrecorded = nil } }
 
   /// Requests an immediate commit of everything written so far. Requires the lock.
   func requestCommit() {

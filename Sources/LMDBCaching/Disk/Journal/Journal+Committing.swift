@@ -21,15 +21,20 @@ extension Journal {
   /// Returns the sealed segments to commit, after sealing the active one if there is none.
   func beginCommit() -> CommitBatch {
     if state.sealed.isEmpty && !state.spare.isEmpty { sealActive() }
+    let batch = CommitBatch(
+      segments: state.sealed, hidden: state.hidden, isComplete: state.active.map(\.isEmpty) ?? true,
+      journal: state.file?.identifier)
+    state.committingNumber = batch.segments.last?.number ?? state.committingNumber
+    return batch
+  }
+
+  /// The removals of many entries that wait, except those of atomic batches. On a full disk they are committed first.
+  var removals: HiddenKeys {
     var removals = state.hidden
     for segment in state.sealed + [state.active].compactMap(\.self) where !segment.removals.isEmpty {
       removals.formUnion(segment.removals)
     }
-    let batch = CommitBatch(
-      segments: state.sealed, hidden: state.hidden, removals: removals, isComplete: state.active.map(\.isEmpty) ?? true,
-      journal: state.file?.identifier)
-    state.committingNumber = batch.segments.last?.number ?? state.committingNumber
-    return batch
+    return removals
   }
 
   /// Recycles a committed batch's segments.

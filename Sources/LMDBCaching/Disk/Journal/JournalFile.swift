@@ -70,10 +70,15 @@ struct JournalFile: ~Copyable {
       try file.write(magicBytes, at: 0)
       let size = headerSize + segmentCount * segmentSize
       try file.truncate(to: size)
-      try file.preallocate(0..<headerSize)
-      for start in stride(from: headerSize, to: size, by: segmentSize) {
-        try file.preallocate(JournalSegment.keptPart(at: start, capacity: segmentSize))
-      }
+      #if canImport(Darwin)
+        // It has no call for a part of a file.
+        try file.preallocate(size)
+      #else
+        try file.preallocate(0..<headerSize)
+        for start in stride(from: headerSize, to: size, by: segmentSize) {
+          try file.preallocate(JournalSegment.keptPart(at: start, capacity: segmentSize))
+        }
+      #endif
       return try MemoryMap(file, size: size)
     } catch {
       try folder.remove(name)

@@ -3,8 +3,8 @@ import Platform
 import Synchronization
 
 /// A write that depends on the entry in its place, from its first read of the entry to its end. One thread makes it.
-// Sendable: `isChanged`, `removedTags`, `isRegistered` and `isOverdue` are touched with the journal's lock held only;
-// the other variables by the thread that makes the write, and `tags` do not change while its closure runs.
+// Sendable: `tags` has a lock, since other threads ask a holder for them; `isChanged`, `removedTags`, `isRegistered` and
+// `isOverdue` are touched with the journal's lock held only; the others by the thread that makes the write.
 final class ConditionalWrite: @unchecked Sendable {
   /// The innermost write whose closure runs in this thread or task, or ran where this task was started.
   @TaskLocal fileprivate static var running: ConditionalWrite?
@@ -13,11 +13,21 @@ final class ConditionalWrite: @unchecked Sendable {
   let hash: UInt64
   fileprivate let thread = PlatformThread.current
   fileprivate let store: ObjectIdentifier
-  fileprivate let outer = ConditionalWrites.isAnyRunning ? ConditionalWrite.running : nil
+  /// The next one around it that still runs; a task may outlive the closure that started it.
+  fileprivate let outer: ConditionalWrite? = {
+    guard ConditionalWrites.isAnyRunning else { return nil }
+    var next = ConditionalWrite.running
+    while let write = next, !write.isRunning.load(ordering: .acquiring) { next = write.outer }
+    return next
+  }()
   fileprivate let isRunning = Atomic<Bool>(false)
 
   /// The tags of the entry that was read: `.some(nil)` for none, `nil` where they are not known.
-  var tags: EntryTags??
+  var tags: EntryTags?? {
+    get { readTags.withLock { $0 } }
+    set { readTags.withLock { $0 = newValue } }
+  }
+  private let readTags = Mutex<EntryTags??>(nil)
   fileprivate var conflicts = 0
   /// Conflicts although the key was held.
   fileprivate var heldConflicts = 0
@@ -64,6 +74,7 @@ final class ConditionalWrites: @unchecked Sendable {
   private var waiting: [UInt: ConditionalWrite] = [:]
   /// How many closures run and keys are held: other writes need not look while it is 0.
   private let guardCount = Atomic<Int>(0)
+  private let holderCount = Atomic<Int>(0)
   /// How many closures run in this process, for any cache.
   private static let runningCount = Atomic<Int>(0)
   fileprivate static var isAnyRunning: Bool { runningCount.load(ordering: .relaxed) != 0 }
@@ -116,6 +127,7 @@ final class ConditionalWrites: @unchecked Sendable {
       if write.isRegistered, let index = underWay.lastIndex(where: { $0 === write }) { underWay.remove(at: index) }
       if let index = holders.firstIndex(where: { $0 === write }) {
         holders.remove(at: index)
+        holderCount.subtract(1, ordering: .relaxed)
         guardCount.subtract(1, ordering: .relaxed)
         lock.signalAll(.progress)
       }
@@ -162,6 +174,7 @@ final class ConditionalWrites: @unchecked Sendable {
       }
       next = write.outer
     }
+    if holderCount.load(ordering: .relaxed) == 0 { return }
     lock.withLock { _ = wait { holders.first(where: covers) } }
   }
 
@@ -189,6 +202,7 @@ final class ConditionalWrites: @unchecked Sendable {
     lock.withLock {
       if holders.contains(where: { $0 === write }) || !wait({ holders.first { $0.hash == write.hash } }) { return }
       holders.append(write)
+      holderCount.add(1, ordering: .relaxed)
       guardCount.add(1, ordering: .relaxed)
     }
   }

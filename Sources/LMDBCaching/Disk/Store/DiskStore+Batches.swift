@@ -64,6 +64,9 @@ extension DiskStore {
           if observers.count.load(ordering: .relaxed) > 0 {
             observers.announce(
               String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp)
+          } else {
+            // Only memory tiers need the key's text.
+            observers.conditional.note(hash)
           }
         } else {
           if !isRemovalAnnounced { database.tracker.beginRemoval() }

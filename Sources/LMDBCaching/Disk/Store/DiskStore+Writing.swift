@@ -232,6 +232,8 @@ extension DiskStore {
         isAnnounced = true
         observers.announceAll(hidden, stamp)
         if prefix == nil {
+          // What could not be recorded before goes, too.
+          journal.state.unflushable = nil
           segment?.removeAll(stamp: stamp, flags: [])
         } else {
           segment?.removeAll(prefix: utf8, stamp: stamp, flags: [])
@@ -245,6 +247,8 @@ extension DiskStore {
     isDiskFull = isDiskFull || outcome.failure?.isOfFullDisk ?? false
     if isDiskFull || !outcome.isRecorded && observer == nil {
       do throws(CacheError) {
+        // The writer thread does not wait for itself.
+        if journal.isWriterThread, let failure = outcome.failure { throw failure }
         try commitOnFullDisk()
         outcome.failure = nil
       } catch {
@@ -252,7 +256,7 @@ extension DiskStore {
         if !outcome.isRecorded && observer == nil { throw error }
       }
     }
-    // Nothing is left that could be lost.
+    // Health no longer reports what is gone.
     if prefix == nil, outcome.isRecorded || isDiskFull { journal.forgetUnrecorded() }
     return outcome
   }

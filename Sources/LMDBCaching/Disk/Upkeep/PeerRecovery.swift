@@ -5,7 +5,7 @@ import Synchronization
 
 /// Recovers from dead processes: replays their journals, and frees their slots in the reader table, which keep pages
 /// from being reused. Writer thread, or before it starts.
-// Sendable: only the writer thread, or opening before it, uses `failure`; the hooks are set once.
+// Sendable: only the writer thread, or opening before it, uses the variables; the hooks are set once.
 final class PeerRecovery: @unchecked Sendable {
   private let directory: CurrentDirectory
   private let database: EntryDatabase
@@ -21,6 +21,8 @@ final class PeerRecovery: @unchecked Sendable {
 
   /// Why a dead process's journal could not be replayed.
   private(set) var failure: CacheError?
+  /// What was logged of each journal, so that each failure is logged once.
+  private var logged: [UInt64: CacheError.Code] = [:]
 
   init(
     _ directory: CurrentDirectory, _ database: EntryDatabase, _ journal: Journal, _ values: ValueReader,
@@ -77,6 +79,7 @@ final class PeerRecovery: @unchecked Sendable {
     let activity = "Applying the journals of processes that ended, in \(database.directoryName)"
     let own = journal.identifier
     let found = try calling(activity) { () throws(SystemError) in try folder.identifiers().filter { $0 != own } }
+    logged = logged.filter { found.contains($0.key) }
     guard !found.isEmpty else { return failure = nil }
     // One process at a time: a locked journal then means that its owner lives, not that it is being replayed.
     guard let turn = try calling(activity, { () throws(SystemError) in try folder.takeReplayLock(timeout: timeout) })
@@ -86,7 +89,6 @@ final class PeerRecovery: @unchecked Sendable {
       throw .lockTimeout(
         database.directoryName, try calling(activity) { () throws(SystemError) in try folder.holderOfReplayLock() })
     }
-    let former = failure
     failure = nil
     for identifier in found {
       guard let orphan = try calling(activity, { () throws(SystemError) in try folder.orphan(identifier) }) else {
@@ -98,7 +100,7 @@ final class PeerRecovery: @unchecked Sendable {
         // The journal stays for the next round.
         if hidesOlder { try hideWhatIsOlder(than: orphan) }
         // The next commit reports a lock timeout once.
-        if error.code != .lockTimeout, error.code != former?.code {
+        if error.code != .lockTimeout, logged.updateValue(error.code, forKey: identifier) != error.code {
           events.log(
             .error, "cache journal not applied",
             ["directory": "\(database.directoryName)", "journal": "\(orphan.name)", "error": "\(error)"])

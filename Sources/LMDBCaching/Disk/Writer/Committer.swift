@@ -50,8 +50,10 @@ final class Committer: @unchecked Sendable {
       do throws(CacheError) {
         report = try applyInOrder(batch)
       } catch {
-        guard error.isOfFullDisk, batch.leavesNothing || !batch.removals.isEmpty else { throw error }
-        try removeFirst(batch.removals)
+        guard error.isOfFullDisk, case let removals = journal.lock.withLock({ journal.removals }),
+          batch.leavesNothing || !removals.isEmpty
+        else { throw error }
+        try removeFirst(removals)
         report = try applyInOrder(batch)
       }
       committedStamp = max(committedStamp, batch.segments.map(\.lastStamp).max() ?? 0)
