@@ -39,3 +39,105 @@ public struct CacheSnapshot: ~Copyable {
     try store.entries(withPrefix: prefix, in: transaction)
   }
 }
+
+/// The entries under a prefix, read page by page, from ``LMDBCache/entries(withPrefix:pageSize:)``.
+///
+/// ```swift
+/// for try await entry in cache.entries(withPrefix: "image/", pageSize: 1_000) where entry.size > 1 << 20 {
+///   try cache.removeValue(forKey: entry.key)
+/// }
+/// ```
+///
+/// Each page is read in its own transaction on a background queue, when the previous page is used up. Slow loops do not
+/// grow the files, and memory holds one page. The list is not a snapshot: an entry that changes during the loop appears
+/// once or not at all, every other entry once.
+public struct CacheEntries: AsyncSequence, Sendable {
+  public typealias Element = CacheEntry
+  public typealias Failure = CacheError
+
+  private let cache: DiskCache
+  private let prefix: String
+  private let pageSize: Int
+
+  init(_ cache: DiskCache, prefix: String, pageSize: Int) {
+    self.cache = cache
+    self.prefix = prefix
+    self.pageSize = Swift.max(1, pageSize)
+  }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(cache, prefix, pageSize) }
+
+  /// Returns the entries in turn.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let cache: DiskCache
+    private let prefix: String
+    private let pageSize: Int
+    private var page = EntryPage()
+    private var index = 0
+    private var hasBegun = false
+
+    fileprivate init(_ cache: DiskCache, _ prefix: String, _ pageSize: Int) {
+      self.cache = cache
+      self.prefix = prefix
+      self.pageSize = pageSize
+    }
+
+    /// The next entry, or `nil` at the end or when the task is cancelled.
+    ///
+    /// - Throws: `.closed`, `.storageFailed`; `.notCommitted` if earlier writes cannot be committed.
+    public mutating func next() async throws(CacheError) -> CacheEntry? { try await next(isolation: nil) }
+
+    /// The next entry, or `nil` at the end or when the task is cancelled.
+    ///
+    /// - Throws: as the other form.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(CacheError) -> CacheEntry? {
+      while index == page.entries.count {
+        if Task.isCancelled || hasBegun && page.next == nil { return nil }
+        let start = page.next
+        page = try await cache.background.perform(.aside) {
+          [cache, prefix, pageSize] () throws(CacheError) in
+          try cache.page(withPrefix: prefix, from: start, length: pageSize)
+        }
+        hasBegun = true
+        index = 0
+      }
+      defer { index += 1 }
+      return page.entries[index]
+    }
+  }
+}
+
+extension DiskCache {
+  fileprivate func page(
+    withPrefix prefix: String, from start: EntryPage.Start?, length: Int
+  ) throws(CacheError) -> EntryPage {
+    try checkOpen()
+    return try store.page(withPrefix: prefix, from: start, length: length)
+  }
+
+  package func forEachPage(
+    withPrefix prefix: String = "", pageSize: Int, _ body: ([CacheEntry]) throws -> Bool
+  ) throws {
+    var start: EntryPage.Start?
+    repeat {
+      let page = try page(withPrefix: prefix, from: start, length: pageSize)
+      if try !page.entries.isEmpty && !body(page.entries) { return }
+      start = page.next
+    } while start != nil
+  }
+
+  /// See ``LMDBCache/entries(withPrefix:pageSize:)``.
+  public func entries(withPrefix prefix: String = "", pageSize: Int) -> CacheEntries {
+    CacheEntries(self, prefix: prefix, pageSize: pageSize)
+  }
+}
+
+extension LMDBCache {
+  /// The live entries whose keys start with `prefix`, read page by page: keys of 1 to 511 bytes in byte order, then the
+  /// others.
+  ///
+  /// - Parameter pageSize: How many records are read at once, 1 or more.
+  public func entries(withPrefix prefix: String = "", pageSize: Int) -> CacheEntries {
+    diskCache.entries(withPrefix: prefix, pageSize: pageSize)
+  }
+}

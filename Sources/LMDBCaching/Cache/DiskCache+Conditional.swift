@@ -324,3 +324,19 @@ extension DiskCache {
     try touch(forKey: key, expires: expires, through: nil)
   }
 }
+
+// The closure may be slow, and the write may wait for a commit, so both run on a background queue. The other atomic
+// operations take microseconds and have no async form.
+
+extension DiskCache {
+  /// See ``LMDBCache/update(_:forKey:expires:cost:_:)``.
+  @discardableResult
+  public nonisolated(nonsending) func update<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,
+    _ change: @escaping @Sendable (inout V?) throws -> Void
+  ) async throws -> V? {
+    try await background.perform(.aside) { [self] in
+      try update(type, forKey: key, expires: expires, cost: cost, change)
+    }
+  }
+}

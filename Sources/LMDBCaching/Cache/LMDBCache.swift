@@ -138,3 +138,153 @@ public final class LMDBCache: Sendable {
   /// Returns ``totalCost``, but throws if it is unavailable.
   public func totalEntryCost() throws(CacheError) -> Int { try diskCache.totalEntryCost() }
 }
+
+extension LMDBCache {
+  /// Makes a full cache for tests and previews, in its own temporary directory.
+  ///
+  /// The directory is removed when the cache is closed or released. If the process dies, the system cleans it up.
+  ///
+  /// - Parameter configuration: Its durability is replaced by ``Durability/fast``. With a ``ManualClock`` a test
+  ///   decides when entries expire.
+  /// - Throws: as ``init(directory:configuration:)``.
+  public static func temporary(
+    configuration: CacheConfiguration = CacheConfiguration()
+  ) throws(CacheError) -> LMDBCache {
+    var configuration = configuration
+    configuration.durability = .fast
+    configuration.removesDirectory = true
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("lmdb-cache-\(UUID())")
+    return try LMDBCache(directory: directory, configuration: configuration)
+  }
+}
+
+// YYCache's functions for objects that conform to NSCoding. Unlike YYCache's they throw errors.
+
+extension LMDBCache {
+  /// Returns whether an object exists under `key`. Does not count as an access. Returns `false` if that cannot be
+  /// determined; ``containsValue(forKey:)`` throws then.
+  public func containsObject(forKey key: String) -> Bool { contains(key) }
+
+  /// Returns the object under `key`, or `nil` if it is missing or has expired.
+  ///
+  /// The memory tier returns the stored instance. An object from the disk is a new instance, which is kept in memory.
+  /// Standard values stored with ``set(_:forKey:expiresIn:cost:)`` are returned as Foundation's objects.
+  public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
+    if let found = try memoryValue(of: ObjectIdentifier(SharedObject.self), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<SharedObject>.self).value.object
+    }
+    try diskCache.checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
+    return try CacheKey.with(key) { (key) throws(CacheError) in
+      let token = memoryCache.token(key)
+      guard let record = try diskCache.reader.readData(key) else {
+        return (try memoryCache.valueAlone(key, in: store)?.any as? SharedObject)?.object
+      }
+      let object = try ObjectArchiver.object(
+        from: record.payload, format: record.header.format, with: diskCache.objectCoding, forKey: key.string)
+      memoryCache.keep(
+        TypedMemoryValue(SharedObject(object: object)), key, record, token: token)
+      return object
+    }
+  }
+
+  /// Stores an object under `key`, or removes the entry if it is `nil`.
+  ///
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
+  public func setObject(
+    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) {
+    try diskCache.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
+  }
+
+  /// Stores an object if the key is free, and returns whether it did.
+  @discardableResult
+  public func setObjectIfAbsent(
+    _ object: any NSCoding, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) -> Bool {
+    try diskCache.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
+  }
+
+  /// Removes the object under `key`, if it exists.
+  public func removeObject(forKey key: String) throws(CacheError) { try removeValue(forKey: key) }
+
+  /// Removes every object.
+  public func removeAllObjects() throws(CacheError) { try removeAll() }
+}
+
+// The background forms of the functions in `LMDBCache+Objects`.
+//
+// Writes run in the order of the calls, and reads see the writes of earlier calls. Direct calls do not wait for them.
+
+extension LMDBCache {
+  // MARK: With a completion, which is called on a background queue
+
+  /// Calls `completion` with the key and whether there is an object under it.
+  public func containsObject(forKey key: String, completion: @escaping @Sendable (String, Bool) -> Void) {
+    background.run(.read) { [self] in
+      containsObject(forKey: key)
+    } completion: {
+      completion(key, $0)
+    }
+  }
+
+  /// Calls `completion` with the key and the object under it, or the error.
+  public func object(
+    forKey key: String, completion: @escaping @Sendable (String, Result<(any NSCoding)?, CacheError>) -> Void
+  ) {
+    background.run(.read) { [self] in
+      sharedObject(forKey: key)
+    } completion: {
+      completion(key, $0.map { $0?.object })
+    }
+  }
+
+  /// Stores the object in the background, then calls `completion` with the error, if any.
+  public func setObject(
+    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
+    completion: @escaping @Sendable (CacheError?) -> Void
+  ) {
+    let shared = object.map { SharedObject(object: $0) }
+    background.report(
+      .write,
+      { [self] () throws(CacheError) in try setObject(shared?.object, forKey: key, expiresIn: expiresIn, cost: cost) },
+      completion: completion)
+  }
+
+  /// Removes the object in the background, then calls `completion` with the key and the error, if any.
+  public func removeObject(forKey key: String, completion: @escaping @Sendable (String, CacheError?) -> Void) {
+    background.report(.write, { [self] () throws(CacheError) in try removeObject(forKey: key) }) { completion(key, $0) }
+  }
+
+  /// Removes every object in the background, then calls `completion` with the error, if any.
+  public func removeAllObjects(completion: @escaping @Sendable (CacheError?) -> Void) {
+    background.report(.write, { [self] () throws(CacheError) in try removeAllObjects() }, completion: completion)
+  }
+
+  /// Removes every object in the background.
+  ///
+  /// - Parameters:
+  ///   - progress: Called at the start and the end with the numbers of removed and of all entries; the database drops
+  ///     all at once.
+  ///   - completion: Called last, with the error, if any.
+  public func removeAllObjects(
+    progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?,
+    completion: (@Sendable (CacheError?) -> Void)?
+  ) {
+    diskCache.removeAllObjects(progress: progress, completion: completion) { [self] () throws(CacheError) in
+      try removeAllObjects()
+    }
+  }
+
+  // MARK: For tasks. The work is done on a background queue, not on the caller's executor.
+
+  /// See ``removeAllObjects()``.
+  public nonisolated(nonsending) func removeAllObjects() async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in try removeAllObjects() }
+  }
+
+  private func sharedObject(forKey key: String) -> Result<SharedObject?, CacheError> {
+    outcome { () throws(CacheError) in try object(forKey: key).map { SharedObject(object: $0) } }
+  }
+}

@@ -25,3 +25,65 @@ public struct CacheEntry: Sendable, Equatable {
   /// Returns whether it was stored with this tag. Tags are stored as hashes, so they cannot be listed.
   public func isTagged(_ tag: String) -> Bool { tags?.hashes.contains(EntryTags.hash(tag)) ?? false }
 }
+
+/// Identifies the write of an entry, across processes and restarts, from ``LMDBCache/entry(forKey:)`` for
+/// ``LMDBCache/set(_:forKey:ifVersion:expires:cost:)``.
+///
+/// Unconditional sets of a key by two processes within 256 ns may get the same version with a probability of 1 in 256.
+/// Conditional writes never do.
+public struct EntryVersion: Sendable, Hashable {
+  let stamp: UInt64
+}
+
+/// The state of a cache's disk tier.
+public enum CacheHealth: Sendable, Equatable {
+  /// Writes are being committed.
+  case healthy
+  /// Commits fail, or the latest write could not be recorded; the error says why. Values are served and kept in memory,
+  /// and in the journal while it has room; the commit is retried with growing pauses. It ends when commits succeed and
+  /// a write is recorded, or after a minute without a write. Writes of that time may be in memory only until evicted:
+  /// the next ``LMDBCache/flush()`` reports them. Also reports a loaded value that could not be archived, is too large,
+  /// or has an invalid cost or tags; only its callers have it.
+  case memoryOnly(CacheError)
+  /// The cache is closed.
+  case closed
+
+  /// Whether writes are being committed.
+  public var isHealthy: Bool {
+    if case .healthy = self { true } else { false }
+  }
+}
+
+/// The damage of a cache's file that opening found, and the file's new place; the cache was recreated.
+///
+/// Entries of the damaged file are gone. Acknowledged writes that were still in a journal are kept.
+public struct CacheRecovery: Sendable, CustomStringConvertible {
+  /// A description of the damage.
+  public let finding: String
+  /// The damaged page of the file, if known.
+  public let page: UInt64?
+  /// The folder with the damaged file and its values, in the cache's directory. Only the last recovery's is kept, and
+  /// nothing in it is needed.
+  public let quarantine: URL
+  /// When this happened, by the cache's clock.
+  public let date: Date
+
+  public var description: String { "\(finding); the damaged files are in \(quarantine.path)" }
+}
+
+/// When the database's file is checked before it is mapped; see <doc:DamagedFiles>.
+///
+/// The check covers the structure, because LMDB trusts its file and a damaged structure would end the process. Values
+/// have checksums, which every read compares.
+public enum CacheVerification: Sendable, Equatable, CaseIterable {
+  /// After the operating system stopped while the cache was open, after a device failed, and after another program
+  /// changed, replaced or restored the file. Otherwise opening reads a few hundred bytes, also after the death of a
+  /// process, which damages nothing.
+  ///
+  /// Not detected: changes by a failing medium after a clean exit, and, until the operating system restarts, writes of
+  /// another program over the file of a process that was killed while writing.
+  case afterUncleanExit
+  /// Whenever a process opens the cache while no other has it open. Reads all pages except those of large values: about
+  /// a second for a cached gigabyte.
+  case always
+}

@@ -1,3 +1,6 @@
+import Platform
+import Synchronization
+
 /// Counters of one cache since this process opened it, and the present use of its files. Reading them blocks no longer
 /// than an operation; measuring the files takes system calls, one for each segment of the value log.
 public struct CacheStatistics: Sendable, Equatable {
@@ -57,5 +60,91 @@ public struct CacheStatistics: Sendable, Equatable {
     let hits = Double(memoryHits) + Double(diskHits)
     let reads = hits + Double(misses)
     return reads == 0 ? 0 : hits / reads
+  }
+}
+
+extension CacheStatistics {
+  /// The monotonic counters except ``loadTime``, in the published order: new ones come last.
+  static let counters: [any WritableKeyPath<CacheStatistics, Int> & Sendable] = [
+    \.memoryHits, \.diskHits, \.misses, \.sets, \.removals, \.loads, \.failedLoads, \.staleServed, \.refreshes,
+    \.memoryEvictions, \.diskEvictions, \.expirations, \.commits, \.committedWrites, \.failedCommits,
+    \.corruptedRecords, \.replayedWrites, \.reopenings, \.recoveries,
+  ]
+
+  package var reads: Int { memoryHits.addingClamped(diskHits).addingClamped(misses) }
+
+  package func since(_ earlier: CacheStatistics) -> CacheStatistics {
+    var difference = CacheStatistics()
+    for path in Self.counters { difference[keyPath: path] = max(0, self[keyPath: path] - earlier[keyPath: path]) }
+    difference.loadTime = max(.zero, loadTime - earlier.loadTime)
+    return difference
+  }
+
+  package mutating func add(_ other: CacheStatistics) {
+    for path in Self.counters { self[keyPath: path] = self[keyPath: path].addingClamped(other[keyPath: path]) }
+    loadTime += other.loadTime
+  }
+}
+
+final class DiskCounters: Sendable {
+  let hits = Atomic<Int>(0)
+  let misses = Atomic<Int>(0)
+  let evictions = Atomic<Int>(0)
+  let expirations = Atomic<Int>(0)
+  let commits = Atomic<Int>(0)
+  let committedWrites = Atomic<Int>(0)
+  let failedCommits = Atomic<Int>(0)
+  let corruptedRecords = Atomic<Int>(0)
+  let replayedWrites = Atomic<Int>(0)
+  let recoveries = Atomic<Int>(0)
+  let reopenings = Atomic<Int>(0)
+  /// Includes the memory tiers above.
+  let latencies = LatencyRecorders()
+
+  func add(to statistics: inout CacheStatistics) {
+    statistics.diskHits += hits.load(ordering: .relaxed)
+    statistics.misses += misses.load(ordering: .relaxed)
+    statistics.diskEvictions += evictions.load(ordering: .relaxed)
+    statistics.expirations += expirations.load(ordering: .relaxed)
+    statistics.commits += commits.load(ordering: .relaxed)
+    statistics.committedWrites += committedWrites.load(ordering: .relaxed)
+    statistics.failedCommits += failedCommits.load(ordering: .relaxed)
+    statistics.corruptedRecords += corruptedRecords.load(ordering: .relaxed)
+    statistics.replayedWrites += replayedWrites.load(ordering: .relaxed)
+    statistics.recoveries += recoveries.load(ordering: .relaxed)
+    statistics.reopenings += reopenings.load(ordering: .relaxed)
+  }
+}
+
+extension Atomic where Value == Int {
+  @inline(__always)
+  func increment(by amount: Int = 1) { wrappingAdd(amount, ordering: .relaxed) }
+}
+
+/// The durations of a cache's operations. All loads and commits are counted, the others are sampled
+/// (``SampledOperation``), so only their proportions matter.
+package struct CacheLatencies: Sendable, Equatable {
+  package var memoryHits = LatencyHistogram()
+  package var diskReads = LatencyHistogram()
+  /// Until they survive the death of the process.
+  package var writes = LatencyHistogram()
+  package var loads = LatencyHistogram()
+  package var commits = LatencyHistogram()
+
+  package init() {}
+
+  /// In the published order.
+  static let all: [any WritableKeyPath<CacheLatencies, LatencyHistogram> & Sendable] = [
+    \.memoryHits, \.diskReads, \.writes, \.loads, \.commits,
+  ]
+
+  package func since(_ earlier: CacheLatencies) -> CacheLatencies {
+    var difference = CacheLatencies()
+    for path in Self.all { difference[keyPath: path] = self[keyPath: path].since(earlier[keyPath: path]) }
+    return difference
+  }
+
+  package mutating func add(_ other: CacheLatencies) {
+    for path in Self.all { self[keyPath: path].add(other[keyPath: path]) }
   }
 }

@@ -1,3 +1,7 @@
+import CPlatform
+import Platform
+import Synchronization
+
 /// Counts durations in exponential buckets: four for each doubling, from 16 ns to 137 s. Reported durations are off by
 /// up to a quarter.
 package struct LatencyHistogram: Sendable, Equatable {
@@ -60,4 +64,86 @@ package struct LatencyHistogram: Sendable, Equatable {
     let (sum, overflow) = first.addingReportingOverflow(second)
     return overflow ? .max : sum
   }
+}
+
+/// A ``LatencyHistogram`` that any thread may add to.
+// Unchecked: the pointer leads to atomics and lives as long as this.
+final class LatencyRecorder: @unchecked Sendable {
+  private let counts: UnsafeMutablePointer<Atomic<UInt64>>
+
+  init() {
+    counts = .allocate(capacity: LatencyHistogram.bucketCount)
+    for bucket in 0..<LatencyHistogram.bucketCount { (counts + bucket).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    counts.deinitialize(count: LatencyHistogram.bucketCount)
+    counts.deallocate()
+  }
+
+  func record(nanoseconds: Int64) {
+    counts[LatencyHistogram.bucket(nanoseconds: nanoseconds)].wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Records an operation that ends now, if it is timed: see ``SampledOperation/start()``.
+  @inline(__always)
+  func record(since start: Int64) {
+    if start != 0 { record(nanoseconds: SampledOperation.elapsed(since: start)) }
+  }
+
+  var histogram: LatencyHistogram {
+    LatencyHistogram(counts: (0..<LatencyHistogram.bucketCount).map { counts[$0].load(ordering: .relaxed) })
+  }
+}
+
+/// Records the durations of operations in a store and its memory tiers. Any thread.
+final class LatencyRecorders: Sendable {
+  let memoryHits = LatencyRecorder()
+  let diskReads = LatencyRecorder()
+  let writes = LatencyRecorder()
+  let loads = LatencyRecorder()
+  let commits = LatencyRecorder()
+
+  var latencies: CacheLatencies {
+    var latencies = CacheLatencies()
+    latencies.memoryHits = memoryHits.histogram
+    latencies.diskReads = diskReads.histogram
+    latencies.writes = writes.histogram
+    latencies.loads = loads.histogram
+    latencies.commits = commits.histogram
+    return latencies
+  }
+}
+
+/// Samples operations for timing: about a thousand per second, thread and kind, or one of 1024 above that. An unsampled
+/// one costs a subtraction in thread-local memory.
+enum SampledOperation: UInt32 {
+  case memoryHit, diskRead, write
+
+  /// Counts an operation of this thread, and returns whether to time it with ``begin()``.
+  @inline(__always)
+  var isDue: Bool { cplatform_is_sample(rawValue) != 0 }
+
+  /// The start of the operation; 0 to skip timing.
+  @inline(__always)
+  func start() -> Int64 { isDue ? begin() : 0 }
+
+  func begin() -> Int64 {
+    let now = MonotonicClock.nanoseconds
+    cplatform_did_sample(rawValue, now)
+    return now
+  }
+
+  /// Nanoseconds since `start`, without the cost of reading the clock.
+  static func elapsed(since start: Int64) -> Int64 { max(0, MonotonicClock.nanoseconds - start - clockCost) }
+
+  /// The minimum of some attempts: the correction must not exceed the real cost.
+  private static let clockCost: Int64 = {
+    var least = Int64.max
+    for _ in 0..<32 {
+      let start = MonotonicClock.nanoseconds
+      least = min(least, MonotonicClock.nanoseconds - start)
+    }
+    return max(0, least)
+  }()
 }

@@ -1,0 +1,549 @@
+import Foundation
+import LMDB
+import Logging
+import Platform
+import Synchronization
+
+/// The disk tier of one directory in this process, shared by every cache opened on it.
+///
+/// A set archives on the caller's thread, appends to the ``Journal`` and returns. The ``Writer``'s thread commits each
+/// batch to the ``EntryDatabase`` as one transaction. The ``RecordReader`` looks at uncommitted writes first, then in
+/// the database. All functions here may be called from any thread.
+final class DiskStore: Sendable {
+  let clock: CacheClock
+  let durability: Durability
+  /// The first opening's settings, which later ones must match (``share(_:)``). Per-cache settings are in
+  /// ``DiskCache/configuration``.
+  let settings: CacheConfiguration.Disk
+  let removesDirectory: Bool
+  let recovery: CacheRecovery?
+  let journal: Journal
+  let database: EntryDatabase
+  /// Finds records but decodes no values: transforms belong to each cache (``makeReader(_:)``).
+  private let records: RecordReader
+  let values: ValueLog
+  let valueKeeper: ValueLogKeeper
+  let synchronizer: Synchronizer
+  let writer: Writer
+  let observers: StoreObservers
+  let metrics: CacheMetrics
+  let changes: ChangeTeller
+  let follower: ChangeFollower
+  let peers: PeerRecovery
+  let trimmer: Trimmer
+  let maintenance: Maintenance
+  let publisher: StatisticsPublisher
+  let place: PlaceKeeper
+  let marker: CleanExitMarker
+  let space: SpaceKeeper
+  let exclusive: ExclusiveKeeper
+  let keyLocks: KeyLocks
+  /// Loads in this process: one per key at a time, across its caches.
+  let flights = SingleFlight()
+  let meter: SpaceMeter
+  let events: EventLog
+  let committer: Committer
+
+  init(
+    _ opened: StoreOpening.Opened, _ configuration: CacheConfiguration, _ databaseKey: DatabaseKey, events: EventLog
+  ) {
+    let directory = opened.place.directory
+    let lock = ConditionLock()
+    let clock = configuration.clock
+    let durability = configuration.durability
+    let counters = DiskCounters()
+    if opened.recovery != nil { counters.recoveries.increment() }
+    self.clock = clock
+    self.durability = durability
+    settings = configuration.disk
+    removesDirectory = configuration.removesDirectory
+    self.events = events
+    recovery = opened.recovery
+    let journalSize = configuration.disk.journalSize
+    let currentDirectory = CurrentDirectory(directory)
+    journal = Journal(
+      lock: lock, clock: clock,
+      stamps: StampClock(base: opened.metadata.stampBase, last: opened.metadata.lastStamp),
+      makeFile: { () throws(CacheError) in
+        try JournalFolder(cache: currentDirectory.value).makeFile(size: journalSize)
+      })
+    database = EntryDatabase(
+      opened.environment, databaseKey, directoryName: directory.path, position: opened.environment.lastPosition(),
+      counters: counters)
+    observers = StoreObservers(lock, lockTimeout: configuration.disk.lockTimeout)
+    let segmentSize = configuration.disk.valueSegmentSize
+    values = ValueLog(currentDirectory, durability: durability, segmentSize: segmentSize)
+    let valueReader = ValueReader(currentDirectory, segmentSize: segmentSize)
+    synchronizer = Synchronizer(database, journal, values, events: events)
+    let recency = RecencyTable()
+    records = RecordReader(journal, database, valueReader, .none, recency)
+    let feed = ChangeFeed()
+    changes = ChangeTeller(feed, records)
+    metrics = CacheMetrics(directory: directory.path, events: events, isReported: configuration.reportsMetrics)
+    committer = Committer(database, journal, durability: durability, metrics, events: events)
+    writer = Writer(
+      journal, committer, groupCommitInterval: configuration.disk.groupCommitInterval.clampedNanoseconds,
+      directoryName: directory.path, events: events, counters: counters)
+    follower = ChangeFollower(feed, records, writer, events: events)
+    peers = PeerRecovery(
+      currentDirectory, database, journal, valueReader, durability: durability,
+      lockTimeout: configuration.disk.lockTimeout.clampedNanoseconds, events: events)
+    trimmer = Trimmer(
+      database, currentDirectory, observers, changes, writer, recency, limits: DiskLimits(configuration),
+      clock: clock)
+    meter = SpaceMeter(database, values, currentDirectory)
+    maintenance = Maintenance(trimmer, peers, database, journal, meter, observers, writer, metrics, events: events)
+    publisher = StatisticsPublisher(currentDirectory, journal, database, observers, events: events)
+    self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
+    marker = CleanExitMarker(self.place, database, durability: durability, events: events)
+    space = SpaceKeeper(database, self.place, meter, writer, events: events)
+    keyLocks = KeyLocks(self.place, events: events)
+    exclusive = ExclusiveKeeper(journal, self.place, peers, events: events)
+    valueKeeper = ValueLogKeeper(
+      values, valueReader, database, journal, currentDirectory, writer, durability: durability,
+      segmentSize: segmentSize, events: events)
+    wire(feed)
+  }
+
+  /// Connects parts that must not depend on each other.
+  private func wire(_ feed: ChangeFeed) {
+    database.bringFilesIntoPlace = { [unowned place] () throws(CacheError) in try place.bringFilesIntoPlace() }
+    database.areFilesInPlace = { [unowned place] () throws(CacheError) in try place.areFilesInPlace() }
+    database.reopenAfterPanic = { [unowned place] () throws(LMDBError) in try place.reopenAfterPanic() }
+    database.requestReopening = { [unowned place, unowned writer] in place.requestReopening(writer) }
+    database.willCommit = { [unowned marker] in marker.willCommit() }
+    space.willChangeFile = { [unowned marker] in marker.willCommit() }
+    database.didFailDevice = { [unowned marker] in marker.makeVoid() }
+    database.didFindDamage = { [unowned writer, unowned marker, events, directory] error in
+      marker.makeVoid()
+      writer.takeOutOfService(error)
+      events.log(
+        .error, "cache file is damaged: the cache goes on in memory, and verifies the file when it is opened next",
+        ["directory": "\(directory)", "error": "\(error)"])
+    }
+    if durability != .fast {
+      database.synchronizeValues = { [unowned values, directory] () throws(CacheError) in
+        try calling("Synchronizing the values of \(directory)") { () throws(SystemError) in try values.synchronize() }
+      }
+    }
+    committer.applyOlderJournals = { [unowned peers] (leavesNothing) throws(CacheError) in
+      try peers.applyBeforeCommit(leavingNothing: leavesNothing)
+    }
+    committer.evict = { [unowned trimmer] () throws(CacheError) in try trimmer.evictTenth() }
+    committer.evictAll = { [unowned trimmer] () throws(CacheError) in try trimmer.evictAll() }
+    let giveReserve: @Sendable () -> Void = { [unowned place, unowned journal] in
+      place.processLock.giveReserve()
+      journal.giveBlocksBack()
+    }
+    committer.giveReserve = giveReserve
+    committer.giveFreePages = { [unowned space] () throws(CacheError) in try space.sweep() }
+    trimmer.giveReserve = giveReserve
+    committer.didRemoveMany = { [unowned maintenance] in
+      feed.followAgain()
+      maintenance.wantSweep()
+    }
+    committer.didCommit = { [unowned trimmer, unowned maintenance] metadata in
+      if trimmer.limits.withLock({ $0 }).isFarExceeded(by: metadata) { maintenance.enqueueTrim() }
+    }
+    peers.makeRoom = { [unowned committer] in committer.makeRoom() }
+    place.committedStamp = { [unowned committer] in committer.committedStamp }
+    place.restoreValues = { [unowned values] () throws(SystemError) in try values.restoreDeleted() }
+    place.didRenewJournal = { [unowned values] (journal) throws(SystemError) in try values.follow(journal: journal) }
+    place.claim = { (directory, former) throws(CacheError) in try OpenDirectories.claim(directory, from: former) }
+    place.didReopen = {
+      [unowned writer, unowned marker, unowned valueKeeper, unowned exclusive, unowned publisher] in
+      exclusive.didReopen()
+      publisher.didReopen()
+      writer.forgetFailure()
+      marker.didReopen()
+      valueKeeper.didReopen()
+      feed.tellMissed()
+    }
+    writer.makeRounds = { [unowned self] in makeRounds() }
+    writer.finish = { [unowned synchronizer, unowned valueKeeper, unowned publisher] in
+      synchronizer.synchronizeIfAwaited()
+      valueKeeper.finish()
+      publisher.end()
+    }
+  }
+
+  private func makeRounds() {
+    do throws(CacheError) {
+      try place.bringFilesIntoPlace()
+    } catch {
+      journal.lock.withLock { writer.note(error) }
+    }
+    peers.takeOver()
+    exclusive.makeRound()
+    synchronizer.synchronizeIfAwaited()
+    valueKeeper.makeRound()
+    observers.conditional.makeRound(environment)
+    journal.makeRound()
+    maintenance.sweepIfWanted()
+    space.makeRound()
+    if journal.lock.withLock({ journal.state.gate.failure }) == nil { place.processLock.keepReserve() }
+    marker.makeRound()
+    // Last, to include the results of the other steps.
+    publisher.makeRound()
+  }
+
+  func makeReader(_ transforms: ValueTransforms) -> RecordReader { records.reader(through: transforms) }
+
+  func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? { try records.header(key) }
+
+  func liveHeader(_ key: CacheKey) throws(CacheError) -> RecordHeader? {
+    guard let header = try records.header(key)?.header, !header.isExpired(at: clock.now) else { return nil }
+    return header
+  }
+
+  func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
+    try records.isRemoved(tags, writtenAt: stamp)
+  }
+
+  // MARK: What everybody asks
+
+  var environment: Environment { database.environment }
+  var inlineThreshold: Int { settings.inlineThreshold }
+  var counters: DiskCounters { database.counters }
+  var feed: ChangeFeed { changes.feed }
+  var directory: String { database.directoryName }
+
+  var health: CacheHealth {
+    journal.lock.withLock {
+      switch journal.state.gate {
+      case .ended: .closed
+      case .open: journal.unrecorded.map { .memoryOnly($0) } ?? .healthy
+      case .failing(let failure): .memoryOnly(failure.error)
+      case .closing(let failure): failure.map { .memoryOnly($0.error) } ?? .healthy
+      }
+    }
+  }
+
+  /// Makes ``health`` report a value that was not stored for a while, because its writer got no error.
+  func noteUnstored(_ error: CacheError) {
+    // ``health`` reports failed commits in any case.
+    if error.code != .notCommitted { journal.lock.withLock { journal.noteNotRecorded(error) } }
+  }
+
+  // MARK: Waiting
+
+  func commitPending() throws(CacheError) { try journal.commitPending() }
+
+  /// Makes all writes so far safe from a power cut, in every durability mode.
+  func flush() throws(CacheError) {
+    try journal.flush()
+    try synchronizer.synchronize()
+  }
+
+  /// The number of entries, including expired ones. Constant time.
+  func count() throws(CacheError) -> Int {
+    try commitPending()
+    return try database.metadata().count
+  }
+
+  func totalCost() throws(CacheError) -> Int {
+    try commitPending()
+    return try database.metadata().totalCost
+  }
+
+  /// The live entries whose keys start with `prefix`, in byte order, from one snapshot.
+  func entries(withPrefix prefix: String) throws(CacheError) -> [CacheEntry] {
+    try commitPending()
+    return try database.entries(withPrefix: prefix, at: clock.now, hiding: journal.hiddenKeys)
+  }
+
+  /// The first page includes all earlier writes.
+  func page(
+    withPrefix prefix: String, from start: EntryPage.Start?, length: Int
+  ) throws(CacheError) -> EntryPage {
+    if start == nil { try commitPending() }
+    return try database.page(
+      withPrefix: prefix, from: start ?? EntryPage.Start(), length: length, at: clock.now, hiding: journal.hiddenKeys)
+  }
+
+  func bytesOnDisk() throws(CacheError) -> Int {
+    try calling("Measuring \(directory)") { () throws(SystemError) in try place.directory.allocatedBytes() }
+  }
+
+  /// Removes expired entries, then those of the lowest rank, until `goal` is reached.
+  func trim(to goal: TrimGoal) throws(CacheError) {
+    var isOfAll = goal.count == 0
+    // Entries that cost nothing need not go where none costs anything.
+    if goal.cost == 0, try database.metadata().totalCost > 0 { isOfAll = true }
+    try trimming(isOfAll: isOfAll) { (trimmer) throws(CacheError) in try trimmer.trim(to: goal) }
+  }
+
+  func trimToLimits() throws(CacheError) {
+    try trimming { (trimmer) throws(CacheError) in
+      try trimmer.flushRecency()
+      try trimmer.trimToLimits()
+    }
+  }
+
+  private func trimming(
+    isOfAll: Bool = false, _ body: @escaping @Sendable (Trimmer) throws(CacheError) -> Void
+  ) throws(CacheError) {
+    do throws(CacheError) {
+      try commitPending()
+    } catch {
+      guard error.isOfFullDisk else { throw error }
+      // What waits need not be committed if it goes, too.
+      if isOfAll, durability != .full { return try removeAll(withPrefix: nil, by: nil).checkCommitted() }
+      // Trimming makes room for what waits. One job: a commit in between would take the reserve.
+      try repeatingOnFullDisk { () throws(CacheError) in
+        try writer.run { [self] in
+          outcome { () throws(CacheError) in
+            committer.giveReserve()
+            try body(trimmer)
+            giveSpaceBack()
+          }
+        }
+        try commitOnFullDisk()
+      }
+    }
+    try writer.run { [trimmer] in outcome { () throws(CacheError) in try body(trimmer) } }
+  }
+
+  /// Commits a removal on a full disk, and returns the freed space.
+  func commitOnFullDisk() throws(CacheError) {
+    if journal.isWriterThread { return }
+    // A commit already under way may not include it.
+    try writer.run { .success(()) }
+    try repeatingOnFullDisk { () throws(CacheError) in
+      writer.forgetFailure()
+      try journal.commitPending(includesHidden: true)
+    }
+    try writer.run { [self] in
+      giveSpaceBack()
+      place.processLock.keepReserve()
+      return .success(())
+    }
+  }
+
+  /// Calls `body` up to three times. LMDB writes new pages before it reuses old ones, so each attempt makes room for the next.
+  private func repeatingOnFullDisk(_ body: () throws(CacheError) -> Void) throws(CacheError) {
+    for attempt in 1... {
+      do throws(CacheError) { return try body() } catch {
+        guard error.isOfFullDisk, attempt < 3 else { throw error }
+      }
+      try writer.run { [self] in
+        giveSpaceBack()
+        return .success(())
+      }
+    }
+  }
+
+  /// Returns free space in the files to the disk. Writer thread.
+  private func giveSpaceBack() {
+    committer.giveReserve()
+    // It only takes space: the next round tries it again.
+    _ = outcome { () throws(CacheError) in try valueKeeper.sweep() }
+    _ = outcome { () throws(CacheError) in try space.sweep() }
+  }
+}
+
+extension DiskStore {
+  /// Returns this process's open store for the directory, or opens one. Balance each call with ``release()``.
+  static func open(
+    directory path: String, configuration: CacheConfiguration, databaseKey: DatabaseKey = DatabaseKey()
+  ) throws(CacheError) -> DiskStore {
+    try configuration.validate()
+    return try OpenDirectories.open(
+      { () throws(CacheError) in
+        try CacheDirectory(path: path, allowsOtherUsers: configuration.disk.allowsOtherUsers)
+      },
+      share: { (store) throws(CacheError) in try store.share(configuration) },
+      make: { (cache) throws(CacheError) in try make(cache, configuration, databaseKey) })
+  }
+
+  private static func make(
+    _ cache: CacheDirectory, _ configuration: CacheConfiguration, _ databaseKey: DatabaseKey
+  ) throws(CacheError) -> DiskStore {
+    let events = EventLog(configuration.logger)
+    let opened = try StoreOpening(cache: cache, configuration: configuration, events: events).run()
+    let store = DiskStore(opened, configuration, databaseKey, events: events)
+    do throws(CacheError) {
+      // Before any read or commit: a dead process's writes were acknowledged.
+      try store.peers.takeOverAtOpening(timeout: configuration.disk.lockTimeout.clampedNanoseconds)
+      try store.writer.start()
+    } catch {
+      opened.environment.close()
+      throw error
+    }
+    return store
+  }
+
+  /// Ends one opening. The last one commits pending writes, ends the writer thread and closes the files.
+  ///
+  /// - Throws: `.notCommitted` if a commit failed: the journal keeps the writes, but values only in memory are lost.
+  func release() throws(CacheError) {
+    guard OpenDirectories.release(self) else { return }
+    let result = outcome { () throws(CacheError) in try finish() }
+    // The system cleans up leftovers, as with all temporary files.
+    if removesDirectory { do { try FileManager.default.removeItem(atPath: directory) } catch {} }
+    OpenDirectories.closed(self)
+    events.drain()
+    try result.get()
+  }
+
+  private func finish() throws(CacheError) {
+    let failure = writer.close()
+    maintenance.recordLastMetrics()
+    for observer in observers.removeAll() { observer.storeWillClose() }
+    let location = journal.end()
+    values.close()
+    defer {
+      environment.close()
+      place.close()
+    }
+    // Every step runs even if an earlier one fails: this object may outlive its closing, with the process lock held.
+    let end = outcome { () throws(CacheError) in
+      guard failure == nil else { return }
+      try endAsLastProcess()
+    }
+    let activity = "Closing the cache in \(directory)"
+    let unlocking = outcome { () throws(CacheError) in
+      try calling(activity) { () throws(SystemError) in try place.processLock.unlock() }
+    }
+    let removal = outcome { () throws(CacheError) in
+      // If a commit failed, the journal stays for the next opening to apply.
+      guard let location, failure == nil else { return }
+      try calling(activity) { () throws(SystemError) in
+        try JournalFolder(cache: place.directory).remove(location.identifier, location.identity)
+      }
+    }
+    if let failure {
+      throw CacheError(
+        .notCommitted,
+        "The cache in \(directory) was closed with writes that could not be committed; they are in its journal and "
+          + "are applied when it is opened again.", underlying: failure.error)
+    }
+    if let failure = journal.takeUnrecorded("is lost") { throw failure }
+    for step in [end, unlocking, removal] { try step.get() }
+  }
+
+  /// Finishes as the last process. Takes the opening lock, so that no other process checks for users during this. If
+  /// the lock is not free, the next opening just has more to do.
+  private func endAsLastProcess() throws(CacheError) {
+    let opening = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      try OpeningLock.take(place.directory, within: Self.longestWaitAtEnd)
+    }
+    guard let opening else { return }
+    if durability == .fast { try endFastSession() }
+    marker.markCleanExit()
+    opening.end()
+  }
+
+  private static let longestWaitAtEnd: Int64 = 1_000_000_000
+
+  /// Syncs a `.fast` cache as its last process, so that the next opening can trust it.
+  private func endFastSession() throws(CacheError) {
+    let isOnlyOwner = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      try place.processLock.tryOwn()
+    }
+    guard isOnlyOwner else { return }
+    try database.synchronize()
+    try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      // Everything must be on disk before the mark goes: the database, its name, all processes' values.
+      try place.directory.synchronizeVolume()
+      try FastSession.end(place.directory)
+    }
+  }
+}
+
+extension DiskStore {
+  @inline(__always)
+  var foreignPosition: UInt64 { database.foreignPosition }
+
+  @inline(__always)
+  var requiredPosition: UInt64 { database.requiredPosition }
+
+  var tracker: TransactionTracker { database.tracker }
+
+  // MARK: In a snapshot
+
+  func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
+    try database.header(key, in: txn)
+  }
+
+  func entries(
+    withPrefix prefix: String, in txn: borrowing ReadTransaction
+  ) throws(CacheError) -> [CacheEntry] {
+    try database.entries(withPrefix: prefix, at: clock.now, in: txn)
+  }
+
+  /// Calls `body` with a snapshot that includes every write that returned before.
+  func withSnapshot<R>(_ body: (borrowing ReadTransaction) -> R) throws(CacheError) -> R {
+    // Hidden entries are older than acknowledged writes, and would otherwise be in the snapshot.
+    try journal.commitPending(includesHidden: true)
+    return try database.accessing("Opening a snapshot of \(directory)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in body(txn) }
+    }
+  }
+
+  // MARK: Telling
+
+  func add(_ observer: any DiskStoreObserver) { observers.add(observer) }
+  func remove(_ observer: any DiskStoreObserver) { observers.remove(observer) }
+
+  @inline(__always)
+  func noteChange(_ key: CacheKey, _ stamp: UInt64) { changes.noteChange(key, stamp) }
+}
+
+extension DiskStore {
+  /// Checks that an open store suits another opener, and switches it to the files that are in the directory now.
+  ///
+  /// - Throws: `.durabilityMismatch`, `.configurationMismatch`.
+  func share(_ asked: CacheConfiguration) throws(CacheError) {
+    guard asked.durability == durability else {
+      throw StoreOpening.durabilityMismatch(place.directory, durability, asked.durability)
+    }
+    let differences = differences(asked)
+    guard differences.isEmpty else {
+      throw CacheError(
+        .configurationMismatch,
+        "\(directory) is open in this process already, and has there "
+          + differences.map { "\($0.name) \($0.present), where \($0.asked) was asked for" }.joined(separator: "; ")
+          + ". Open it with the same settings, use the cache that is open, or close that one first. Limits can be changed "
+          + "while it is open: diskCache.countLimit and its siblings.")
+    }
+    if try place.displacement().isEmpty { return }
+    try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
+  }
+
+  private struct Difference {
+    let name: String
+    let present: String
+    let asked: String
+  }
+
+  /// The settings that the openers disagree on. Settings for opening the files no longer matter.
+  private func differences(_ configuration: CacheConfiguration) -> [Difference] {
+    var differences: [Difference] = []
+    let limits = trimmer.limits.withLock { $0 }
+    func compare<V: Equatable>(_ name: String, _ setting: KeyPath<CacheConfiguration.Disk, V>, now present: V? = nil) {
+      let (asked, opened) = (configuration.disk[keyPath: setting], settings[keyPath: setting])
+      if asked == opened || asked == present { return }
+      differences.append(Difference(name: "disk." + name, present: text(present ?? opened), asked: text(asked)))
+    }
+    compare("countLimit", \.countLimit, now: limits.count)
+    compare("costLimit", \.costLimit, now: limits.cost)
+    compare("ageLimit", \.ageLimit, now: limits.age)
+    compare("freeSpaceLimit", \.freeSpaceLimit, now: limits.freeDiskSpace)
+    compare("inlineThreshold", \.inlineThreshold)
+    compare("valueSegmentSize", \.valueSegmentSize)
+    compare("groupCommitInterval", \.groupCommitInterval)
+    compare("journalSize", \.journalSize)
+    compare("mapSize", \.mapSize)
+    compare("lockTimeout", \.lockTimeout)
+    if !configuration.clock.isSame(as: clock) {
+      differences.append(Difference(name: "clock", present: "of its opening", asked: "another one"))
+    }
+    return differences
+  }
+
+  private func text(_ setting: some Equatable) -> String {
+    if let time = setting as? Duration? { return time.map { "\($0)" } ?? "none" }
+    return "\(setting)"
+  }
+}

@@ -1,0 +1,158 @@
+import CXXHash
+import LMDB
+import Platform
+
+/// Every process that has a cache open holds a shared lock on one file in its directory; whoever can make it
+/// exclusive is the only one. (LMDB's own `lock.mdb` must not be touched: closing it drops LMDB's locks.)
+///
+/// The file says what the processes have in common: see ``ProcessRecord``.
+final class ProcessLock: Sendable {
+  static let name = "processes.lock"
+  /// Bytes behind the record that hold nothing: see ``keepReserve()``.
+  private static let reserve = 256 << 10
+  private let lock: FileLock
+  private let timeout: Int64
+  let identity: FileIdentity
+
+  /// - Parameter timeout: Nanoseconds to wait for a process that is the only owner.
+  /// - Throws: `ETIMEDOUT` if it does not end.
+  init(_ directory: Directory, timeout: Int64) throws(SystemError) {
+    while true {
+      let lock = FileLock(try directory.create(Self.name, requiresOneName: true))
+      guard try lock.lock(.shared, within: timeout) else {
+        throw SystemError("flock", lock.file.path, errno: ETIMEDOUT)
+      }
+      guard try lock.file.isStill(Self.name, in: directory) else { continue }
+      identity = try lock.file.identity()
+      // What has no magic is not known to be ours when it is found.
+      if try lock.file.status().size == 0 {
+        try lock.file.write(ProcessRecord.magicBytes, at: 0)
+        // What is made from now on is known by it, also after a power cut.
+        try lock.file.synchronize()
+        try directory.synchronize()
+      }
+      Self.keepReserve(of: lock.file)
+      self.lock = lock
+      self.timeout = timeout
+      return
+    }
+  }
+
+  private init(closed other: ProcessLock) {
+    lock = FileLock(File(closed: other.lock.file.path))
+    timeout = other.timeout
+    identity = other.identity
+  }
+
+  /// The same file without its descriptor: every call throws `EBADF`.
+  func closed() -> ProcessLock { ProcessLock(closed: self) }
+
+  /// Waits while another process is the only owner: it is discarding files, which takes milliseconds.
+  ///
+  /// - Throws: `ETIMEDOUT` if it does not end, being suspended, say.
+  func share() throws(SystemError) {
+    guard try lock.lock(.shared, within: timeout) else { throw SystemError("flock", lock.file.path, errno: ETIMEDOUT) }
+  }
+
+  /// Leaves the directory to others before this object goes.
+  func unlock() throws(SystemError) { try lock.unlock() }
+
+  /// Makes this process the only one, if it is; ``share()`` ends that. If it is not, it shares the lock no more.
+  func tryOwn() throws(SystemError) -> Bool { try lock.tryLock(.exclusive) }
+
+  /// Whether no other process has the cache open. With the opening lock held, so that none comes meanwhile.
+  func isOnlyProcess() throws(SystemError) -> Bool {
+    let isOnly = try lock.tryLock(.exclusive)
+    try share()
+    return isOnly
+  }
+
+  /// Locks one byte of the file against other processes, in the name of this object. Returns `false` if one has it.
+  func tryLockByte(_ offset: Int64) throws(SystemError) -> Bool { try lock.file.tryLockByte(offset) }
+
+  /// Whether another process has the byte locked.
+  func isByteLocked(_ offset: Int64) -> Bool { lock.file.isByteLocked(offset) }
+
+  func unlockByte(_ offset: Int64) { lock.file.unlockByte(offset) }
+
+  // MARK: The reserve
+
+  /// Keeps blocks for the day on which the disk is full: LMDB writes new pages before it frees old ones, so a removal
+  /// takes some, too.
+  func keepReserve() { Self.keepReserve(of: lock.file) }
+
+  private static func keepReserve(of file: borrowing File) {
+    // Best effort: the disk may be full already.
+    do throws(SystemError) {
+      if try file.status().size < reserve { try file.preallocate(ProcessRecord.size..<reserve) }
+    } catch {}
+  }
+
+  /// Gives the reserve to the removal that follows.
+  func giveReserve() {
+    // Without it the removal fails, and says so.
+    do throws(SystemError) { try lock.file.truncate(to: ProcessRecord.size) } catch {}
+  }
+
+  // MARK: What the processes have in common. With the opening lock held.
+
+  /// Returns `nil` if nobody has said yet.
+  func record() throws(SystemError) -> ProcessRecord? {
+    var bytes = [UInt8](repeating: 0, count: ProcessRecord.size)
+    return try lock.file.read(&bytes) ? ProcessRecord(bytes) : nil
+  }
+
+  func write(_ record: ProcessRecord) throws(SystemError) { try lock.file.write(record.bytes, at: 0) }
+}
+
+/// State shared by the processes that have a cache open, stored in their lock file.
+struct ProcessRecord: Equatable {
+  static let size = 64
+  private static let magic: UInt64 = 0x3152_5043_4244_4D4C  // "LMDBCPR1"
+  static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
+
+  static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
+
+  /// Their PID namespace, or 0 if unknown.
+  var namespace: UInt64
+  /// The data file and lock file that belong together (``StoreOpening/dissolveMismatchedPair(_:)``).
+  var files: EnvironmentFiles
+  /// The base of their stamps (``StampClock``), which a recreated database keeps.
+  var stampBase: UInt64
+
+  init(namespace: UInt64, files: EnvironmentFiles, stampBase: UInt64) {
+    self.namespace = namespace
+    self.files = files
+    self.stampBase = stampBase
+  }
+
+  init?(_ bytes: [UInt8]) {
+    let words = stride(from: 0, to: bytes.count - 7, by: 8).map { offset in
+      bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+    }
+    guard words.count == Self.size / 8, words[0] == Self.magic, words[7] == Self.check(bytes) else { return nil }
+    namespace = words[1]
+    stampBase = words[6]
+    let lockFile = FileIdentity(device: words[4], inode: words[5])
+    files = EnvironmentFiles(
+      data: FileIdentity(device: words[2], inode: words[3]), lockFile: lockFile.inode == 0 ? nil : lockFile)
+  }
+
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    func append(_ word: UInt64) { withUnsafeBytes(of: word.littleEndian) { bytes += $0 } }
+    append(Self.magic)
+    append(namespace)
+    append(files.data.device)
+    append(files.data.inode)
+    append(files.lockFile?.device ?? 0)
+    append(files.lockFile?.inode ?? 0)
+    append(stampBase)
+    append(Self.check(bytes))
+    return bytes
+  }
+
+  private static func check(_ bytes: [UInt8]) -> UInt64 {
+    bytes.withUnsafeBytes { cxxhash_64($0.baseAddress!, 56, 0) }
+  }
+}

@@ -1,0 +1,339 @@
+import LMDB
+import Platform
+import Synchronization
+
+/// The committed entries: reads, lists and write sessions on a directory's LMDB environment.
+///
+/// Only this type converts LMDB errors to ``CacheError``. A corruption error takes the database out of service, because
+/// LMDB may crash on the next damaged page. After an I/O error during a commit (`MDB_PANIC`) the files are reopened.
+///
+/// Threads: reads from any; write sessions from the writer thread, or before it is started.
+// Sendable: the hooks are set once, before other threads see the object; the rest is constant or Sendable.
+final class EntryDatabase: @unchecked Sendable {
+  let environment: Environment
+  let databaseKey: DatabaseKey
+  let tracker: TransactionTracker
+  let counters: DiskCounters
+  let directoryName: String
+
+  /// Restores deleted or replaced files before a transaction begins.
+  var bringFilesIntoPlace: () throws(CacheError) -> Void = {}
+  /// Called while no other process can write.
+  var areFilesInPlace: () throws(CacheError) -> Bool = { true }
+  /// Reopens files that LMDB gave up on. Writer thread.
+  var reopenAfterPanic: () throws(LMDBError) -> Void = {}
+  /// Asks the writer thread to call ``reopenAfterPanic``. Any thread.
+  var requestReopening: @Sendable () -> Void = {}
+  /// Syncs the values that the next transaction may refer to, before it begins.
+  var synchronizeValues: () throws(CacheError) -> Void = {}
+  /// Called before each commit, while no other process can write.
+  var willCommit: () -> Void = {}
+  /// Called when the device failed and writes may be lost. Any thread.
+  var didFailDevice: @Sendable () -> Void = {}
+  /// Called once when the database goes out of service. Any thread.
+  var didFindDamage: @Sendable (CacheError) -> Void = { _ in }
+
+  /// Whether the file is damaged and no longer used.
+  let isOutOfService = Atomic<Bool>(false)
+
+  let tagKnowledge = Mutex(TagKnowledge())
+
+  private static let maximumReopenings = 8
+  private static let maximumAttempts = 8
+
+  init(
+    _ environment: Environment, _ databaseKey: DatabaseKey, directoryName: String, position: UInt64,
+    counters: DiskCounters
+  ) {
+    self.environment = environment
+    self.databaseKey = databaseKey
+    self.directoryName = directoryName
+    self.counters = counters
+    tracker = TransactionTracker(lastTransactionID: position)
+  }
+
+  // MARK: Positions
+
+  /// The position of another process's newest transaction. Still readable after closing.
+  @inline(__always)
+  var foreignPosition: UInt64 { tracker.foreignPosition(lastTransactionID: environment.lastPosition()) }
+
+  /// The oldest position at which a memory entry is still valid.
+  @inline(__always)
+  var requiredPosition: UInt64 { tracker.requiredPosition(lastTransactionID: environment.lastPosition()) }
+
+  // MARK: Errors
+
+  /// Runs LMDB operations; the error names `activity`. A corruption error takes the database out of service.
+  @inline(__always)
+  func accessing<R: ~Copyable>(
+    _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
+  ) throws(CacheError) -> R {
+    do throws(LMDBError) { return try body() } catch { throw failure(error, during: activity()) }
+  }
+
+  @inline(never)
+  func failure(_ error: LMDBError, during activity: String) -> CacheError {
+    let failure = CacheError(error, during: activity)
+    switch error.code {
+    case .corrupted, .pageNotFound: takeOutOfService(failure)
+    case .panic:
+      didFailDevice()
+      requestReopening()
+    case .ioError: didFailDevice()
+    default: break
+    }
+    return failure
+  }
+
+  private func takeOutOfService(_ error: CacheError) {
+    if isOutOfService.exchange(true, ordering: .acquiringAndReleasing) { return }
+    environment.breakOff()
+    didFindDamage(error)
+  }
+
+  // MARK: Writing
+
+  /// Runs and commits a whole write transaction on the files that are at their paths now.
+  ///
+  /// - Parameters:
+  ///   - makeRoom: Called when the map is full; returns whether to retry.
+  ///   - body: May run several times. An error aborts the transaction.
+  func transact<R>(
+    _ activity: @autoclosure () -> String, makingRoom makeRoom: () -> Bool = { false },
+    _ body: (inout WriteSession) throws(LMDBError) -> R
+  ) throws(CacheError) -> R {
+    try transactIfNeeded(activity(), makingRoom: makeRoom) { (session) throws(LMDBError) in
+      (try body(&session), isCommitted: true)
+    }
+  }
+
+  /// Runs a write transaction that `body` decides to commit or abort.
+  func transactIfNeeded<R>(
+    _ activity: @autoclosure () -> String, makingRoom makeRoom: () -> Bool = { false },
+    _ body: (inout WriteSession) throws(LMDBError) -> (R, isCommitted: Bool)
+  ) throws(CacheError) -> R {
+    try synchronizeValues()
+    var attempt = 1
+    while true {
+      do throws(LMDBError) {
+        var session = try beginSession(activity())
+        let (result, isCommitted) = try body(&session)
+        guard isCommitted else {
+          session.abort()
+          return result
+        }
+        willCommit()
+        try session.commit(tracker)
+        counters.commits.increment()
+        return result
+      } catch {
+        guard error.code == .mapFull, attempt < Self.maximumAttempts, makeRoom() else {
+          throw failure(error, during: activity())
+        }
+        attempt += 1
+      }
+    }
+  }
+
+  /// Runs `body` in a write transaction that is then aborted, to keep other writers out.
+  func withoutWriters<R>(
+    _ activity: @autoclosure () -> String, _ body: (borrowing WriteSession) throws(LMDBError) -> R
+  ) throws(CacheError) -> R {
+    try accessing(activity()) { () throws(LMDBError) in
+      let session = try beginSession(activity())
+      let result = try body(session)
+      session.abort()
+      return result
+    }
+  }
+
+  private func beginSession(_ activity: String) throws(LMDBError) -> WriteSession {
+    for _ in 0..<Self.maximumReopenings {
+      do throws(CacheError) {
+        try bringFilesIntoPlace()
+      } catch {
+        throw LMDBError(reopening: error)
+      }
+      let session: WriteSession
+      do throws(LMDBError) {
+        session = try WriteSession(environment, databaseKey)
+      } catch {
+        guard error.code == .panic else { throw error }
+        try reopenAfterPanic()
+        continue
+      }
+      // With writers excluded, files in place now stay in place for every process's next transaction.
+      let isInPlace: Bool
+      do throws(CacheError) {
+        isInPlace = try areFilesInPlace()
+      } catch {
+        throw LMDBError(reopening: error)
+      }
+      if isInPlace { return session }
+      session.abort()
+    }
+    throw LMDBError(
+      code: .fileReplaced, operation: "EntryDatabase.beginSession",
+      message: "The files of \(directoryName) are deleted or replaced again and again. Stop what does it.")
+  }
+
+  func synchronize() throws(CacheError) {
+    try accessing("Synchronizing \(directoryName)") { () throws(LMDBError) in try environment.sync(force: true) }
+  }
+
+  /// Frees dead processes' slots in the reader table; returns their number.
+  @discardableResult
+  func checkReaders() throws(CacheError) -> Int {
+    try accessing("Looking for dead readers of \(directoryName)") { () throws(LMDBError) in
+      try environment.checkReaders()
+    }
+  }
+}
+
+extension LMDBError {
+  /// A transaction that could not begin because reopening failed.
+  fileprivate init(reopening error: CacheError) {
+    if let underlying = error.underlying as? LMDBError {
+      self = underlying
+      message = error.message
+      return
+    }
+    let code: Code =
+      switch error.code {
+      case .lockTimeout: .lockTimeout
+      case .noSpace: .noSpace
+      case .permissionDenied: .permissionDenied
+      case .readOnlyFileSystem: .readOnlyFileSystem
+      case .closed: .closed
+      default: .fileReplaced
+      }
+    self.init(code: code, operation: "EntryDatabase.beginSession", message: error.message)
+  }
+}
+
+extension EntryDatabase {
+  /// The committed counts and costs.
+  func metadata() throws(CacheError) -> CacheMetadata {
+    try accessing("Reading the counts of \(directoryName)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in try Self.metadata(txn) }
+    }
+  }
+
+  static func metadata(_ txn: borrowing ReadTransaction) throws(LMDBError) -> CacheMetadata {
+    guard case .metadata(let metadata)? = try readMetadata(txn) else { throw damagedMetadata }
+    return metadata
+  }
+
+  static var damagedMetadata: LMDBError {
+    LMDBError(
+      code: .corrupted, operation: "EntryDatabase.metadata", message: "The cache's own record is gone or damaged.")
+  }
+
+  /// Returns `nil` if the record is missing: a new database, or another kind.
+  static func readMetadata(_ txn: borrowing WriteTransaction) throws(LMDBError) -> CacheMetadata.Reading? {
+    try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
+      try txn.withValue(forKey: key) { CacheMetadata.read($0) }
+    }
+  }
+
+  static func readMetadata(_ txn: borrowing ReadTransaction) throws(LMDBError) -> CacheMetadata.Reading? {
+    try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
+      try txn.withValue(forKey: key) { CacheMetadata.read($0) }
+    }
+  }
+
+  static func write(_ metadata: CacheMetadata, _ txn: borrowing WriteTransaction) throws(LMDBError) {
+    var bytes = [UInt8](repeating: 0, count: CacheMetadata.size)
+    bytes.withUnsafeMutableBytes { metadata.write(to: $0) }
+    try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
+      try bytes.withBytes { (bytes) throws(LMDBError) in try txn.put(bytes, forKey: key) }
+    }
+  }
+}
+
+extension EntryDatabase {
+  func removalMarks() throws(CacheError) -> RemovalMarks {
+    try accessing("Reading what was removed from \(directoryName)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        let prefixes = try PrefixRemovals.key.withBytes { (key) throws(LMDBError) in
+          try txn.withValue(forKey: key) { PrefixRemovals($0) } ?? PrefixRemovals()
+        }
+        return RemovalMarks(
+          clear: try Self.metadata(txn).clearStamp, tag: try Self.tagStatus(txn), prefixes: prefixes)
+      }
+    }
+  }
+}
+
+extension EntryDatabase {
+  struct ValueUsage {
+    /// Omits unreferenced segments.
+    var segments: [UInt64: SegmentUsage] = [:]
+    /// LMDB's number for the snapshot's transaction.
+    var transactionID: UInt64 = 0
+
+    var bytes: Int { segments.values.reduce(0) { $0.addingClamped($1.bytes) } }
+  }
+
+  func valueUsage() throws(CacheError) -> ValueUsage {
+    try accessing("Reading what is in use of the values in \(directoryName)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        var usage = ValueUsage(transactionID: txn.id)
+        try SegmentUsage.keyPrefix.withBytes { (prefix) throws(LMDBError) in
+          try txn.withCursor { (cursor) throws(LMDBError) in
+            var position = try cursor.seek(toKeyAtOrAfter: prefix)
+            while let entry = position, let segment = SegmentUsage.segment(ofKey: entry.key) {
+              usage.segments[segment] = SegmentUsage(entry.value)
+              position = try cursor.next()
+            }
+          }
+        }
+        return usage
+      }
+    }
+  }
+
+  /// The pairs whose committed record still refers to the pointer.
+  func referring(
+    _ values: [(key: [UInt8], pointer: ValuePointer)]
+  ) throws(CacheError) -> [(key: [UInt8], pointer: ValuePointer)] {
+    try accessing("Looking for values of \(directoryName)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        var found: [(key: [UInt8], pointer: ValuePointer)] = []
+        for value in values {
+          let pointer = try value.key.withBytes { (key) throws(LMDBError) in
+            try txn.withValue(forKey: key) { ValuePointer(in: $0, RecordHeader($0)) } ?? nil
+          }
+          if pointer == value.pointer { found.append(value) }
+        }
+        return found
+      }
+    }
+  }
+
+  /// Whether every open snapshot, in any process, includes the transaction.
+  func allReadersSee(_ transactionID: UInt64) throws(CacheError) -> Bool {
+    try accessing("Looking for readers of \(directoryName)") { () throws(LMDBError) in
+      try environment.readers().allSatisfy { $0.transactionID >= transactionID }
+    }
+  }
+
+  /// Replaces the value log usage in the database.
+  static func write(_ usage: [UInt64: SegmentUsage], _ txn: borrowing WriteTransaction) throws(LMDBError) {
+    try SegmentUsage.keyPrefix.withBytes { (prefix) throws(LMDBError) in
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        var position = try cursor.seek(toKeyAtOrAfter: prefix)
+        while let entry = position, SegmentUsage.segment(ofKey: entry.key) != nil {
+          try cursor.remove()
+          position = try cursor.current() ?? nil
+        }
+      }
+    }
+    for (segment, usage) in usage {
+      try SegmentUsage.key(segment).withBytes { (key) throws(LMDBError) in
+        try usage.stored.withBytes { (stored) throws(LMDBError) in try txn.put(stored, forKey: key) }
+      }
+    }
+  }
+}

@@ -1,0 +1,394 @@
+import Foundation
+import LMDB
+import Platform
+import Synchronization
+
+/// Reads the newest record under a key, committed or not, whose value may be in the value log or transformed.
+///
+/// Each cache on a store has its own reader, for its transforms. Threads: any.
+final class RecordReader: Sendable {
+  let journal: Journal
+  let database: EntryDatabase
+  private let values: ValueReader
+  let transforms: ValueTransforms
+  private let recency: RecencyTable
+  private let clock: CacheClock
+
+  init(
+    _ journal: Journal, _ database: EntryDatabase, _ values: ValueReader, _ transforms: ValueTransforms,
+    _ recency: RecencyTable
+  ) {
+    self.journal = journal
+    self.database = database
+    self.values = values
+    self.transforms = transforms
+    self.recency = recency
+    clock = journal.clock
+  }
+
+  func reader(through transforms: ValueTransforms) -> RecordReader {
+    RecordReader(journal, database, values, transforms, recency)
+  }
+
+  @inline(__always)
+  var counters: DiskCounters { database.counters }
+
+  /// Calls `body` with the live record under `key`, and a copy of its value that is valid during the call.
+  func read<R>(
+    _ key: CacheKey, _ body: (StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> R
+  ) throws(CacheError) -> R? {
+    // Most values fit on the stack; longer copies are allocated.
+    try withStackBytes(1024) { (scratch) throws(CacheError) -> R? in
+      let found = try copyRecord(key) { payload -> CopiedPayload in
+        if payload.count > scratch.count { return .allocated(Data(payload)) }
+        scratch.copyMemory(from: payload)
+        return .onStack(payload.count)
+      }
+      guard let found else { return nil }
+      switch found.payload {
+      case .onStack(let count):
+        let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
+        guard let record = try verified(found, bytes, key) else { return nil }
+        if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return try body(record) }
+        guard let value = try value(of: record, key) else {
+          return try isReplaced(record.header, key) ? read(key, body) : nil
+        }
+        return try value.withBytes { (bytes) throws(CacheError) in try body(record.replacingPayload(with: bytes)) }
+      case .allocated(let data):
+        return try data.withBytes { (bytes) throws(CacheError) -> R? in
+          guard let record = try verified(found, bytes, key) else { return nil }
+          guard record.header.flags.contains(.transformed) else { return try body(record) }
+          return try value(of: record, key)?.withBytes { (bytes) throws(CacheError) in
+            try body(record.replacingPayload(with: bytes))
+          }
+        }
+      }
+    }
+  }
+
+  func readData(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
+    // Kept outside of the record, which so stays trivial, and not as `Data` before the return: passing and accessing
+    // `Data` is a large part of a hit's cost.
+    var copy = OwnedBytes()
+    guard let found = try copyRecord(key, copy: { copy.copy($0) }), let record = try verified(found, copy.bytes, key)
+    else { return nil }
+    if record.header.flags.isDisjoint(with: [.pointer, .transformed]) {
+      return record.replacingPayload(with: copy.takeData())
+    }
+    guard let value = try value(of: record, key) else {
+      return try isReplaced(record.header, key) ? readData(key) : nil
+    }
+    return record.replacingPayload(with: value)
+  }
+
+  /// Whether a value is missing because its entry was rewritten or moved, so that the record must be read again.
+  func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
+    guard header.flags.contains(.pointer), let current = try self.header(key) else { return false }
+    return !current.header.isSameRecord(as: header)
+  }
+
+  private enum CopiedPayload {
+    case onStack(Int)
+    case allocated(Data)
+  }
+
+  /// Verifies a copy's checksum, expiry and tags, and notes the access.
+  @inline(__always)
+  func verified<P>(
+    _ found: StoredRecord<P>, _ payload: UnsafeRawBufferPointer, _ key: CacheKey
+  ) throws(CacheError) -> StoredRecord<UnsafeRawBufferPointer>? {
+    guard found.header.isIntact(headerHash: found.headerHash, payload: payload) else {
+      throw database.corrupted(key.string)
+    }
+    var isGone = found.header.expires != 0 && found.header.isExpired(at: clock.now)
+    if !isGone, let tags = found.tags { isGone = try isRemoved(tags, writtenAt: found.header.stamp) }
+    if isGone {
+      counters.misses.increment()
+      return nil
+    }
+    noteAccess(key, found.header)
+    return StoredRecord(
+      header: found.header, tags: found.tags, headerHash: 0, payload: payload, validated: found.validated)
+  }
+
+  @inline(__always)
+  func noteAccess(_ key: CacheKey, _ header: RecordHeader) {
+    recency.note(key.string, recorded: header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
+    counters.hits.increment()
+  }
+
+  /// Copies the newest record of `key` from the journal or the database. Counts a miss.
+  @inline(__always)
+  private func copyRecord<P>(
+    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    let record = try findRecord(key, copy: copy)
+    if record == nil { counters.misses.increment() }
+    return record
+  }
+
+  @inline(__always)
+  private func findRecord<P>(
+    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    var found: StoredRecord<P>??
+    if journal.hasPending.load(ordering: .acquiring) {
+      var hidden: UInt64 = 0
+      found = try withPendingRecord(key, hidden: &hidden) { record, position in
+        outcome { () throws(CacheError) in try database.parse(record, key, position, copy) }
+      }
+      if hidden > 0 {
+        found = .some(try database.record(key, copy: copy).flatMap { $0.header.stamp > hidden ? $0 : nil })
+      } else if case .some(.some(let waiting)) = found, let tags = waiting.tags,
+        try isRemoved(tags, writtenAt: waiting.header.stamp)
+      {
+        // The database may have another process's later write; the pending write replaced anything older.
+        let committed = try database.record(key, copy: copy)
+        found = .some(committed.flatMap { $0.header.stamp > waiting.header.stamp ? $0 : nil })
+      }
+    }
+    let record = if let found { found } else { try database.record(key, copy: copy) }
+    if let record { try requireTransforms(record.header, key) }
+    return record
+  }
+
+  /// The record under `key` with its value, even if expired but kept for loads. Counts no hit, miss or access.
+  func keptRecord(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
+    guard let found = try findRecord(key, copy: { Data($0) }) else { return nil }
+    return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
+      guard found.header.isIntact(headerHash: found.headerHash, payload: bytes) else {
+        throw database.corrupted(key.string)
+      }
+      if found.header.isOver(at: clock.now) { return nil }
+      if let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) { return nil }
+      if found.header.flags.isDisjoint(with: [.pointer, .transformed]) { return found }
+      guard let value = try value(of: found.replacingPayload(with: bytes), key) else {
+        return try isReplaced(found.header, key) ? keptRecord(key) : nil
+      }
+      return found.replacingPayload(with: value)
+    }
+  }
+
+  /// - Throws: `.untransformed` for a plain value that must be transformed.
+  @inline(__always)
+  func requireTransforms(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) {
+    if transforms.isRequired, !header.flags.contains(.transformed) { throw transforms.untransformed(key.string) }
+  }
+
+  /// Calls `body` with an uncommitted record. Returns `nil` if the database must be asked, and `.some(nil)` for a
+  /// removal or with `hidden` set.
+  ///
+  /// - Parameter hidden: Set to a stamp if an unrecorded write hides the database's values up to it.
+  @inline(__always)
+  private func withPendingRecord<R>(
+    _ key: CacheKey, hidden: inout UInt64, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
+  ) throws(CacheError) -> R?? {
+    journal.lock.lock()
+    defer { journal.lock.unlock() }
+    if journal.state.gate.isEnded { throw .closed }
+    let position = database.foreignPosition
+    switch journal.lookup(key, position: position) {
+    case .unknown: return nil
+    case .removed: return .some(nil)
+    case .hidden(let stamp):
+      hidden = stamp
+      return .some(nil)
+    case .found(let frame): return .some(try body(frame.record, position).get())
+    }
+  }
+
+  /// The header under `key` and the position of the read, without verifying the checksum.
+  func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
+    guard let found = try newestHeader(key) else { return nil }
+    guard let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) else { return found }
+    // If the removed entry is uncommitted, the database may have a later one.
+    guard let later = try database.header(key), later.header.stamp > found.header.stamp else { return nil }
+    if let tags = later.tags, try isRemoved(tags, writtenAt: later.header.stamp) { return nil }
+    return later
+  }
+
+  private func newestHeader(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
+    if journal.hasPending.load(ordering: .acquiring) {
+      var hidden: UInt64 = 0
+      let pending = try withPendingRecord(key, hidden: &hidden) { record, position in
+        .success(RecordHeader(record).map { StoredHeader($0, validated: position) })
+      }
+      if hidden > 0 { return try database.header(key).flatMap { $0.header.stamp > hidden ? $0 : nil } }
+      if let pending { return pending }
+    }
+    return try database.header(key)
+  }
+
+  /// Whether an entry was removed by one of its tags. Call it after reading the record, to see every removal that
+  /// returned before the read.
+  func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
+    journal.tagRemovals.noteUse()
+    // In this order, because writes move from the journal to the database.
+    if journal.isRemoved(tags, writtenAt: stamp) { return true }
+    return try database.isRemoved(tags, writtenAt: stamp)
+  }
+
+  /// The live entry under `key`, without its value.
+  func entry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
+    var found: CacheEntry??
+    if journal.hasPending.load(ordering: .acquiring) {
+      var hidden: UInt64 = 0
+      found = try withPendingRecord(key, hidden: &hidden) { record, _ in
+        outcome { () throws(CacheError) in try entry(key, record) }
+      }
+      if hidden > 0 { found = .some(try committedEntry(key).flatMap { $0.version.stamp > hidden ? $0 : nil }) }
+    }
+    if found == nil { found = .some(try committedEntry(key)) }
+    guard case .some(.some(let entry)) = found else { return nil }
+    guard let tags = entry.tags, try isRemoved(tags, writtenAt: entry.version.stamp) else { return entry }
+    // If the removed entry is uncommitted, the database may have a later one.
+    guard let later = try committedEntry(key), later.version.stamp > entry.version.stamp else { return nil }
+    if let tags = later.tags, try isRemoved(tags, writtenAt: later.version.stamp) { return nil }
+    return later
+  }
+
+  private func committedEntry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
+    try database.borrowRecord(key) { record in outcome { () throws(CacheError) in try entry(key, record) } }?.get()
+  }
+
+  private func entry(_ key: CacheKey, _ record: UnsafeRawBufferPointer) throws(CacheError) -> CacheEntry? {
+    guard let header = RecordHeader(record) else { throw database.unreadable(record, key.string) }
+    guard header.belongs(to: key.utf8, in: record), !header.isExpired(at: clock.now) else { return nil }
+    return CacheEntry(key.string, header, record)
+  }
+
+  /// Whether only the memory tier has the newest value, because it could not be recorded.
+  func isHidden(_ key: CacheKey) -> Bool { journal.isHidden(key, position: database.foreignPosition) }
+
+  // MARK: In a snapshot
+
+  /// Reads from a snapshot, without counting an access.
+  func readData(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
+    guard let record = try database.record(key, in: txn, copy: { Data($0) }) else { return nil }
+    try requireTransforms(record.header, key)
+    return try record.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
+      guard record.header.isIntact(headerHash: record.headerHash, payload: bytes) else {
+        throw database.corrupted(key.string)
+      }
+      if record.header.isExpired(at: clock.now) { return nil }
+      if let tags = record.tags, try isRemoved(tags, writtenAt: record.header.stamp, in: txn) { return nil }
+      if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return record }
+      return try value(of: record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
+    }
+  }
+
+  private func isRemoved(
+    _ tags: EntryTags, writtenAt stamp: UInt64, in txn: borrowing ReadTransaction
+  ) throws(CacheError) -> Bool {
+    try database.accessing("Reading a snapshot of \(database.directoryName)") { () throws(LMDBError) in
+      try EntryDatabase.isRemoved(tags.hashes, writtenAt: stamp, in: txn)
+    }
+  }
+
+  /// Calls `body` at most once with the value's bytes, in place in the map if they are committed.
+  func borrowBytes(_ key: CacheKey, _ body: (RawSpan) -> Void) throws(CacheError) {
+    var isElsewhere = journal.hasPending.load(ordering: .acquiring)
+    if isElsewhere {
+      // A pending record moves when it is committed, and must be copied under the lock.
+      var hidden: UInt64 = 0
+      let pending: Void?? = try withPendingRecord(key, hidden: &hidden) { _, _ in .success(()) }
+      isElsewhere = pending != nil
+    }
+    var isFound = false
+    if !isElsewhere {
+      let failure = try database.borrowRecord(key) { bytes -> CacheError? in
+        guard let header = RecordHeader(bytes), header.keyLength == 0, !transforms.isRequired,
+          !header.flags.contains(.transformed), !header.hasTags
+        else {
+          isElsewhere = true
+          return nil
+        }
+        guard header.isIntact(bytes, key: key.utf8) else { return database.corrupted(key.string) }
+        if header.expires != 0, header.isExpired(at: clock.now) { return nil }
+        if let pointer = ValuePointer(in: bytes, header) {
+          do throws(SystemError) {
+            switch try values.withValue(pointer, { body($0.bytes) }) {
+            case .value: break
+            case .missing: return nil
+            case .damaged: return database.corrupted(key.string)
+            }
+          } catch {
+            return CacheError(error, during: Self.readingValue(key))
+          }
+        } else {
+          body(header.payload(of: bytes).bytes)
+        }
+        recency.note(key.string, recorded: header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
+        isFound = true
+        return nil
+      }
+      if case .some(.some(let failure)) = failure { throw failure }
+    }
+    if isElsewhere {
+      // Copy if it is pending, transformed, tagged, under a digest, or not in memory. `readData` counts the access.
+      if let record = try readData(key) { record.payload.withUnsafeBytes { body($0.bytes) } }
+    } else if isFound {
+      counters.hits.increment()
+    } else {
+      counters.misses.increment()
+    }
+  }
+
+  /// A logged or transformed value. Returns `nil` if its segment is gone.
+  func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
+    guard record.header.flags.contains(.pointer) else {
+      return try transforms.restore(record.payload, record.header, record.tags, key)
+    }
+    guard let contents = try loggedValue(record, key) else { return nil }
+    guard record.header.flags.contains(.transformed) else { return contents }
+    return try contents.withBytes { (bytes) throws(CacheError) in
+      try transforms.restore(bytes, record.header, record.tags, key)
+    }
+  }
+
+  private func loggedValue(
+    _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey
+  ) throws(CacheError) -> Data? {
+    try loggedValue(ValuePointer(record.payload), of: key.string)
+  }
+
+  /// Reads from the value log; returns `nil` if the segment is gone.
+  func loggedValue(_ pointer: ValuePointer, of key: String) throws(CacheError) -> Data? {
+    let contents = try calling(Self.readingValue(key)) { () throws(SystemError) in try values.read(pointer) }
+    switch contents {
+    case .value(let data): return data
+    // Replaced, moved or removed since the record was read.
+    case .missing: return nil
+    case .damaged: throw database.corrupted(key)
+    }
+  }
+
+  private static func readingValue(_ key: CacheKey) -> String { readingValue(key.string) }
+  private static func readingValue(_ key: String) -> String { "Reading the value of \(quoted(key))" }
+}
+
+/// Memory from `malloc` that becomes `Data` without a copy, or is freed.
+struct OwnedBytes: ~Copyable {
+  private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+
+  init() {}
+
+  deinit { free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
+
+  @inline(__always)
+  mutating func copy(_ source: UnsafeRawBufferPointer) {
+    free(UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    guard let base = source.baseAddress, source.count > 0 else { return }
+    guard let memory = malloc(source.count) else { fatalError("There is no memory for \(source.count) bytes.") }
+    memcpy(memory, base, source.count)
+    bytes = UnsafeRawBufferPointer(start: memory, count: source.count)
+  }
+
+  @inline(__always)
+  mutating func takeData() -> Data {
+    guard let base = bytes.baseAddress else { return Data() }
+    defer { bytes = UnsafeRawBufferPointer(start: nil, count: 0) }
+    return Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .free)
+  }
+}

@@ -1,0 +1,407 @@
+import LMDB
+import Platform
+
+/// A write transaction on the entries. Every change goes through it (commits, replays, trims), and updates the metadata
+/// and the value log usage.
+struct WriteSession: ~Copyable {
+  let txn: WriteTransaction
+  var metadata: CacheMetadata
+  /// The last `removeAll` of other processes when the transaction began.
+  let foreignClearStamp: UInt64
+  /// The change in each value segment's usage.
+  private var usage: [UInt64: SegmentUsage] = [:]
+  /// The prefixes of removals, even of those that matched nothing.
+  private var removedPrefixes: [[UInt8]] = []
+  private let databaseKey: DatabaseKey
+  private let environment: Environment
+
+  /// - Parameter environment: Its files must be in place (``EntryDatabase/transact(_:makingRoom:_:)``).
+  init(_ environment: Environment, _ databaseKey: DatabaseKey) throws(LMDBError) {
+    self.environment = environment
+    self.databaseKey = databaseKey
+    let txn = try environment.beginWrite()
+    guard case .metadata(let metadata)? = try EntryDatabase.readMetadata(txn) else {
+      throw EntryDatabase.damagedMetadata
+    }
+    self.txn = txn
+    self.metadata = metadata
+    foreignClearStamp = metadata.clearStamp
+  }
+
+  /// The position that the transaction will have (``TransactionTracker``).
+  var position: UInt64 { environment.position(of: txn) }
+
+  /// Inserts or replaces a record.
+  mutating func put(_ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer) throws(LMDBError) {
+    _ = try putUnlessRemoved(record, forKey: key)
+  }
+
+  /// Inserts or replaces a record. Returns `false` if one of its tags was removed after it was written; only a later
+  /// record then remains under the key.
+  mutating func putUnlessRemoved(
+    _ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> Bool {
+    guard let header = RecordHeader(record) else { return true }
+    if header.hasTags, try isRemovedOrForgotten(header) {
+      // Another process may have committed a later write first, which the removal does not cover.
+      _ = try remove(key, of: nil) { $0.stamp < header.stamp }
+      return false
+    }
+    var old: RecordHeader?
+    var oldPointer: ValuePointer?
+    var oldDigest: UInt64 = 0
+    _ = try txn.upsert(
+      forKey: key, size: record.count,
+      existing: { bytes in
+        old = RecordHeader(bytes)
+        oldDigest = RecordHeader.digest(of: bytes)
+        oldPointer = ValuePointer(in: bytes, old)
+        return true
+      },
+      fill: { $0.copyMemory(from: record) })
+    if let old { metadata.subtract(old) } else if oldDigest != 0 { metadata.subtractUnreadable() }
+    if let oldPointer { release(oldPointer, key) }
+    if let pointer = ValuePointer(in: record, header) { use(pointer, key) }
+    metadata.add(header)
+    metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
+    metadata.lastStamp = max(metadata.lastStamp, header.stamp)
+    return true
+  }
+
+  /// Removes a record if `condition` holds for it; returns whether it did.
+  ///
+  /// - Parameter cacheKey: The key that must own the record, because a digest may be another key's; `nil` accepts any.
+  mutating func remove(
+    _ key: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer?,
+    where condition: (RecordHeader) -> Bool = { _ in true }
+  ) throws(LMDBError) -> Bool {
+    var old: RecordHeader?
+    var oldPointer: ValuePointer?
+    var oldDigest: UInt64 = 0
+    try txn.withValue(forKey: key) { bytes in
+      old = RecordHeader(bytes)
+      oldDigest = RecordHeader.digest(of: bytes)
+      if let header = old, let cacheKey, !header.belongs(to: cacheKey, in: bytes) { old = nil }
+      oldPointer = ValuePointer(in: bytes, old)
+    }
+    guard let old, condition(old), try txn.remove(forKey: key) else { return false }
+    metadata.subtract(old)
+    metadata.replace(oldDigest, by: 0)
+    if let oldPointer { release(oldPointer, key) }
+    return true
+  }
+
+  /// Puts a frame's record, unless a later one takes precedence.
+  mutating func putIfNewer(_ frame: JournalFrame) throws(LMDBError) {
+    try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
+      if let existing = try header(forKey: key), !existing.gives(wayTo: frame.stamp) { return }
+      try put(frame.record, forKey: key)
+    }
+  }
+
+  /// Removes the record of a frame's key, unless a later one takes precedence.
+  mutating func remove(_ frame: JournalFrame) throws(LMDBError) {
+    let stamp = frame.stamp
+    try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
+      _ = try remove(key, of: frame.key) { $0.gives(wayTo: stamp) }
+    }
+  }
+
+  /// Removes records of sorted keys for which `condition` holds.
+  ///
+  /// - Parameters:
+  ///   - count: The maximum number to remove, and `bytes` their approximate total size.
+  ///   - condition: Its entry is valid only during the call.
+  /// - Returns: The index of the first key not reached.
+  mutating func remove(
+    _ keys: PackedKeys, from start: Int, count: Int, bytes: Int, where condition: (Cursor.Entry) -> Bool
+  ) throws(LMDBError) -> Int {
+    var changed = metadata
+    var released: [(ValuePointer, keyLength: Int)] = []
+    let end = try txn.withCursor { (cursor) throws(LMDBError) -> Int in
+      var (index, removed, size) = (start, 0, 0)
+      while index < keys.count, removed < count, size < bytes {
+        try keys.withKey(index) { (key) throws(LMDBError) in
+          guard let entry = try cursor.seek(toKeyAtOrAfter: key), entry.key.elementsEqual(fast: key), condition(entry)
+          else { return }
+          let header = RecordHeader(entry.value)
+          if let header { changed.subtract(header) } else { changed.subtractUnreadable() }
+          changed.replace(RecordHeader.digest(of: entry.value), by: 0)
+          if let pointer = ValuePointer(in: entry.value, header) { released.append((pointer, entry.key.count)) }
+          removed += 1
+          size += entry.value.count
+          try cursor.remove()
+        }
+        index += 1
+      }
+      return index
+    }
+    metadata = changed
+    for (pointer, keyLength) in released {
+      usage[pointer.segment, default: .init()].subtract(pointer, keyLength: keyLength)
+    }
+    return end
+  }
+
+  func header(forKey key: UnsafeRawBufferPointer) throws(LMDBError) -> RecordHeader? {
+    try txn.withValue(forKey: key) { RecordHeader($0) } ?? nil
+  }
+
+  /// The stamp of the record under a key, or 0 if it is missing or expired.
+  ///
+  /// - Parameter unreadable: Makes the error for a record without a header of this version.
+  func stamp(
+    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, at now: Int64,
+    unreadable: (UnsafeRawBufferPointer) -> CacheError
+  ) throws(LMDBError) -> Result<UInt64, CacheError> {
+    try txn.withValue(forKey: databaseKey) { (bytes) throws(LMDBError) -> Result<UInt64, CacheError> in
+      guard let header = RecordHeader(bytes) else { return .failure(unreadable(bytes)) }
+      guard header.belongs(to: cacheKey, in: bytes), !header.isExpired(at: now), try !isRemoved(header) else {
+        return .success(0)
+      }
+      return .success(header.stamp)
+    } ?? .success(0)
+  }
+
+  /// Changes a record's expiry. Returns `false` if it is missing or damaged.
+  mutating func setExpiry(
+    _ databaseKey: UnsafeRawBufferPointer, of key: CacheKey, expires: Int64, stamp: UInt64
+  ) throws(LMDBError) -> Bool {
+    let changed = try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
+      guard var header = RecordHeader(bytes), header.belongs(to: key.utf8, in: bytes),
+        header.isIntact(bytes, key: key.utf8)
+      else { return nil }
+      let payload = header.payload(of: bytes)
+      header.move(toExpiry: expires)
+      header.isTransacted = true
+      return PreparedPut(key, header, payload).record(stamp: stamp)
+    }
+    guard case .some(.some(let changed)) = changed else { return false }
+    try changed.withBytes { (record) throws(LMDBError) in try put(record, forKey: databaseKey) }
+    return true
+  }
+
+  /// Updates only a record's last access (``RecordHeader/noteAccess(_:generation:)``).
+  mutating func touch(_ key: CacheKey, lastAccess: UInt32, generation: UInt32) throws(LMDBError) {
+    try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+      _ = try rewrite(databaseKey, of: key.utf8, if: { header, _ in header.lastAccess < lastAccess }) { header, _ in
+        header.noteAccess(lastAccess, generation: generation)
+      }
+    }
+  }
+
+  /// Redirects a record to a value's copy, if it still refers to the value.
+  mutating func move(
+    _ databaseKey: UnsafeRawBufferPointer, from old: ValuePointer, to new: ValuePointer
+  ) throws(LMDBError) {
+    let isMoved = try rewrite(
+      databaseKey, if: { header, payload in header.flags.contains(.pointer) && ValuePointer(payload) == old },
+      change: { _, payload in new.write(to: payload.baseAddress!) })
+    guard isMoved else { return }
+    release(old, databaseKey)
+    use(new, databaseKey)
+  }
+
+  /// Rewrites an intact record in place, at its present length. Returns whether it did.
+  ///
+  /// - Parameter cacheKey: The key that must own the record, because a digest may be another key's; `nil` accepts any.
+  private mutating func rewrite(
+    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer? = nil,
+    if condition: (RecordHeader, UnsafeRawBufferPointer) -> Bool,
+    change: (inout RecordHeader, UnsafeMutableRawBufferPointer) -> Void
+  ) throws(LMDBError) -> Bool {
+    var oldDigest: UInt64 = 0
+    let rewritten = try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
+      guard var header = RecordHeader(bytes), condition(header, header.payload(of: bytes)),
+        let key = DatabaseKey.key(ofDatabaseKey: databaseKey, record: bytes, header: header),
+        cacheKey.map({ key.elementsEqual(fast: $0) }) ?? true, header.isIntact(bytes, key: key)
+      else { return nil }
+      oldDigest = RecordHeader.digest(of: bytes)
+      var record = Array(bytes)
+      record.withUnsafeMutableBytes { record in
+        let payload = UnsafeMutableRawBufferPointer(rebasing: record[header.payloadOffset...])
+        // It remains the same write.
+        header.isTransacted = header.wasTransacted
+        change(&header, payload)
+        header.write(
+          to: record.baseAddress!, keyHash: RecordHeader.keyHash(key),
+          payloadHash: RecordHeader.payloadHash(UnsafeRawBufferPointer(payload)))
+      }
+      return record
+    }
+    guard case .some(.some(let rewritten)) = rewritten else { return false }
+    try rewritten.withBytes { (record) throws(LMDBError) in
+      metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
+      try txn.put(record, forKey: databaseKey)
+    }
+    return true
+  }
+
+  mutating func removeAll(
+    withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
+  ) throws(LMDBError) {
+    removedPrefixes.append(Array(prefix))
+    var removed: [(RecordHeader, UInt64, ValuePointer?, keyLength: Int)] = []
+    try txn.withCursor { (cursor) throws(LMDBError) in
+      for range in KeyRange.ranges(ofPrefix: prefix) {
+        var position = try range.first(cursor)
+        while let entry = position, range.contains(entry.key) {
+          if let header = RecordHeader(entry.value),
+            let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
+            key.hasPrefix(prefix), condition(header)
+          {
+            removed.append(
+              (header, RecordHeader.digest(of: entry.value), ValuePointer(in: entry.value, header), entry.key.count))
+            try cursor.remove()
+            // LMDB leaves the cursor on the next entry.
+            position = try cursor.current() ?? nil
+            continue
+          }
+          position = try cursor.next()
+        }
+      }
+    }
+    for (header, digest, pointer, keyLength) in removed {
+      metadata.subtract(header)
+      metadata.replace(digest, by: 0)
+      if let pointer { usage[pointer.segment, default: .init()].subtract(pointer, keyLength: keyLength) }
+    }
+  }
+
+  /// Removes every entry, whole pages at a time, including other processes' uncommitted writes from before `stamp`.
+  mutating func removeAll(stamp: UInt64) throws(LMDBError) {
+    try forgetTags(upTo: stamp, limit: .max)
+    try removeAllEntries()
+    metadata.clearStamp = max(metadata.clearStamp, stamp)
+    metadata.lastStamp = max(metadata.lastStamp, stamp)
+  }
+
+  /// Removes every committed entry, whole pages at a time.
+  mutating func removeAllEntries() throws(LMDBError) {
+    let kept = try committedStamps() + tagRecords() + prefixRemovalRecords()
+    try txn.removeAll()
+    for (key, value) in kept {
+      try key.withBytes { (key) throws(LMDBError) in
+        try value.withBytes { (value) throws(LMDBError) in try txn.put(value, forKey: key) }
+      }
+    }
+    metadata.count = 0
+    metadata.cost = 0
+    metadata.expiring = 0
+    metadata.digest = 0
+    // The stored usage was removed too.
+    usage = [:]
+  }
+
+  // MARK: What is in use of the value log
+
+  private mutating func use(_ pointer: ValuePointer, _ key: UnsafeRawBufferPointer) {
+    usage[pointer.segment, default: .init()].add(pointer, keyLength: key.count)
+  }
+
+  private mutating func release(_ pointer: ValuePointer, _ key: UnsafeRawBufferPointer) {
+    usage[pointer.segment, default: .init()].subtract(pointer, keyLength: key.count)
+  }
+
+  private func writeUsage() throws(LMDBError) {
+    for (segment, change) in usage where change != SegmentUsage() {
+      try SegmentUsage.key(segment).withBytes { (key) throws(LMDBError) in
+        let usage = try (txn.withValue(forKey: key) { SegmentUsage($0) } ?? SegmentUsage()) + change
+        if usage.count <= 0 {
+          _ = try txn.remove(forKey: key)
+        } else {
+          try usage.stored.withBytes { (stored) throws(LMDBError) in try txn.put(stored, forKey: key) }
+        }
+      }
+    }
+  }
+
+  // MARK: Up to which stamp a journal is in the database
+
+  static func committedStampKey(_ journal: UInt64) -> [UInt8] {
+    [DatabaseKey.reservedMarker, UInt8(ascii: "j")] + withUnsafeBytes(of: journal.bigEndian) { Array($0) }
+  }
+
+  func committedStamp(ofJournal journal: UInt64) throws(LMDBError) -> UInt64 {
+    try Self.committedStampKey(journal).withBytes { (key) throws(LMDBError) in
+      try txn.withValue(forKey: key) { $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0 } ?? 0
+    }
+  }
+
+  func setCommittedStamp(_ stamp: UInt64, ofJournal journal: UInt64) throws(LMDBError) {
+    try Self.setCommittedStamp(stamp, ofJournal: journal, txn)
+  }
+
+  static func setCommittedStamp(
+    _ stamp: UInt64, ofJournal journal: UInt64, _ txn: borrowing WriteTransaction
+  ) throws(LMDBError) {
+    try committedStampKey(journal).withBytes { (key) throws(LMDBError) in
+      try withUnsafePointer(to: stamp) { (stamp) throws(LMDBError) in
+        try txn.put(UnsafeRawBufferPointer(start: stamp, count: 8), forKey: key)
+      }
+    }
+  }
+
+  func removeCommittedStamp(ofJournal journal: UInt64) throws(LMDBError) {
+    _ = try Self.committedStampKey(journal).withBytes { (key) throws(LMDBError) in try txn.remove(forKey: key) }
+  }
+
+  func journalsWithCommittedStamp() throws(LMDBError) -> [UInt64] {
+    try committedStamps().map {
+      $0.key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt64.self)) }
+    }
+  }
+
+  private func committedStamps() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
+    try records(withPrefix: [DatabaseKey.reservedMarker, UInt8(ascii: "j")]).filter { $0.key.count == 10 }
+  }
+
+  /// The cache's internal records whose keys start with `prefix`.
+  func records(withPrefix prefix: [UInt8]) throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
+    try prefix.withBytes { (start) throws(LMDBError) in
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        var found: [(key: [UInt8], value: [UInt8])] = []
+        var position = try cursor.seek(toKeyAtOrAfter: start)
+        while let entry = position, entry.key.hasPrefix(start) {
+          found.append((Array(entry.key), Array(entry.value)))
+          position = try cursor.next()
+        }
+        return found
+      }
+    }
+  }
+
+  // MARK: Ending
+
+  consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) {
+    try noteRemovals(ofPrefixes: removedPrefixes)
+    try EntryDatabase.write(metadata, txn)
+    try writeUsage()
+    let position = position
+    tracker.willCommit(position)
+    do throws(LMDBError) {
+      try txn.commit()
+    } catch {
+      tracker.didNotCommit(position)
+      throw error
+    }
+  }
+
+  consuming func abort() { txn.abort() }
+}
+
+/// Marks of removals by prefix (``PrefixRemovals``).
+extension WriteSession {
+  func noteRemovals(ofPrefixes prefixes: [[UInt8]]) throws(LMDBError) {
+    if prefixes.isEmpty { return }
+    try PrefixRemovals.key.withBytes { (key) throws(LMDBError) in
+      var removals = try txn.withValue(forKey: key) { PrefixRemovals($0) } ?? PrefixRemovals()
+      removals.note(prefixes, stamp: metadata.lastStamp)
+      try removals.stored.withBytes { (bytes) throws(LMDBError) in try txn.put(bytes, forKey: key) }
+    }
+  }
+
+  func prefixRemovalRecords() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
+    try records(withPrefix: PrefixRemovals.key).filter { $0.key == PrefixRemovals.key }
+  }
+}

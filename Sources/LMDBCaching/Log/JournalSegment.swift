@@ -1,0 +1,414 @@
+import CXXHash
+import Platform
+
+/// Frames that are committed together, and an index of the newest frame for every key.
+///
+/// Not thread-safe: ``Journal`` guards it with its lock. Nothing is appended during a commit, so the writer thread
+/// reads it without the lock.
+final class JournalSegment {
+  /// Room for the generation and the previous frame's stamp: one cache line, which a disk writes atomically.
+  static let headerSize = 64
+  private static let previousOffset = 8
+
+  struct PrefixRemoval {
+    let prefix: [UInt8]
+    let stamp: UInt64
+  }
+
+  enum Owner {
+    case journal(JournalMemory)
+    case segment
+    case batch(BatchFrames)
+  }
+
+  enum Lookup {
+    case unknown
+    case removed
+    case found(JournalFrame)
+    /// Committed values older than this stamp are stale: a later write could not be recorded. Only from ``Journal``.
+    case hidden(UInt64)
+  }
+
+  let owner: Owner
+  let base: UnsafeMutableRawPointer
+  let capacity: Int
+  /// The bytes whose blocks the file has, which may be stored to (``reserve(_:)``).
+  var ready: Int
+  private let seed: UInt64
+  private var generation: UInt64
+
+  private(set) var used = headerSize
+  private(set) var count = 0
+  private(set) var clearStamp: UInt64 = 0
+  private(set) var prefixRemovals: [PrefixRemoval] = []
+  /// The stamps of removals, by tag hash.
+  private(set) var tagRemovals: [UInt64: UInt64] = [:]
+  private(set) var lastStamp: UInt64 = 0
+  /// Removals of all entries or by prefix outside of batches: on a full disk they may be committed first.
+  private(set) var removals = HiddenKeys()
+  /// Whether a removal leaves no trace in the database once committed.
+  private(set) var leavesNothing = false
+
+  var number = 0
+  /// The monotonic time of the first append.
+  var firstAppend: Int64 = 0
+
+  /// Open addressing with linear probing. A word's upper half is the key's hash, its lower half the frame's offset
+  /// divided by eight; 0 is free, because offset 0 is the header.
+  private var words: UnsafeMutablePointer<UInt64>
+  private var mask: Int
+
+  init(in memory: JournalMemory, at offset: Int, capacity: Int, seed: UInt64) {
+    base = memory.map.base + offset
+    self.capacity = capacity
+    ready = Self.keptPart(at: offset, capacity: capacity).upperBound - offset
+    self.seed = seed
+    owner = .journal(memory)
+    generation = UInt64.random(in: 1..<1 << 48)
+    (words, mask) = Self.makeWords(1024)
+    base.storeBytes(of: generation, as: UInt64.self)
+  }
+
+  /// Separate memory for a write that exceeds a journal segment and is committed before it returns.
+  init(capacity: Int) {
+    base = .allocate(byteCount: Self.headerSize + capacity, alignment: 64)
+    self.capacity = Self.headerSize + capacity
+    ready = self.capacity
+    seed = 0
+    owner = .segment
+    generation = 1
+    (words, mask) = Self.makeWords(1024)
+  }
+
+  /// A batch in place that exceeds a journal segment; call ``append(_:stamp:)`` for its frames.
+  init(of batch: BatchFrames) {
+    base = batch.memory
+    capacity = Self.headerSize + batch.size
+    ready = capacity
+    seed = 0
+    owner = .batch(batch)
+    generation = 1
+    (words, mask) = Self.makeWords(1024)
+  }
+
+  deinit {
+    words.deallocate()
+    if case .segment = owner { base.deallocate() }
+  }
+
+  var isEmpty: Bool { used == Self.headerSize }
+  var isMapped: Bool { map != nil }
+  var map: MemoryMap? { if case .journal(let memory) = owner { memory.map } else { nil } }
+  /// The room for frames without reserving more blocks.
+  var free: Int { ready - used }
+
+  private static func makeWords(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, Int) {
+    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+    words.initialize(repeating: 0, count: capacity)
+    return (words, capacity - 1)
+  }
+
+  /// Removes every frame. The next generation invalidates those in the file.
+  func reset() {
+    generation += 1
+    if isMapped { base.storeBytes(of: generation, as: UInt64.self) }
+    used = Self.headerSize
+    count = 0
+    clearStamp = 0
+    lastStamp = 0
+    leavesNothing = false
+    prefixRemovals = []
+    tagRemovals = [:]
+    removals = HiddenKeys()
+    words.update(repeating: 0, count: mask + 1)
+  }
+
+  /// Records the stamp of the frame before this segment (``JournalRun``).
+  func follow(_ previous: UInt64) {
+    if isMapped { base.storeBytes(of: previous, toByteOffset: Self.previousOffset, as: UInt64.self) }
+  }
+
+  // MARK: Appending. There has to be room: the caller has checked `free`.
+
+  @inline(__always)
+  func put(
+    key: UnsafeRawBufferPointer, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags, recordLength: Int,
+    fill: (UnsafeMutableRawPointer) -> Void
+  ) {
+    append(.put, key: key, stamp: stamp, flags: flags, recordLength: recordLength, hash: hash, fill: fill)
+  }
+
+  func remove(key: UnsafeRawBufferPointer, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags) {
+    leavesNothing = true
+    append(.remove, key: key, stamp: stamp, flags: flags, recordLength: 0, hash: hash, fill: { _ in })
+  }
+
+  func removeAll(stamp: UInt64, flags: JournalFrame.Flags) {
+    forgetAll(stamp: stamp)
+    removals.insert(.everything, stamp: stamp)
+    append(.removeAll, key: .init(start: nil, count: 0), stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in
+    }
+  }
+
+  func removeAll(prefix: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags) {
+    forget(prefix: prefix, stamp: stamp)
+    if removals.canInsert(.prefix(prefix)) { removals.insert(.prefix(prefix), stamp: stamp) }
+    append(.removePrefix, key: prefix, stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
+  }
+
+  @inline(__always)
+  private func append(
+    _ operation: JournalFrame.Operation, key: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags,
+    recordLength: Int, hash: UInt64?, fill: (UnsafeMutableRawPointer) -> Void
+  ) {
+    let frame = base + used
+    JournalFrame.writeFields(frame, operation, key: key, recordLength: recordLength)
+    fill(frame + JournalFrame.headerSize + JournalFrame.padded(key.count))
+    JournalFrame.seal(
+      frame, flags: flags, stamp: stamp, keyLength: key.count, recordLength: recordLength,
+      seed: Self.frameSeed(seed, generation: generation))
+    if let hash { index(key, hash, offset: used) }
+    used += JournalFrame.size(keyLength: key.count, recordLength: recordLength)
+    lastStamp = stamp
+  }
+
+  func append(_ batch: BatchFrames, stamp: (BatchFrames.Entry) -> UInt64) {
+    let start = used - Self.headerSize
+    if base != batch.memory {
+      (base + used).copyMemory(from: batch.memory + Self.headerSize, byteCount: batch.size)
+    }
+    let seed = Self.frameSeed(seed, generation: generation)
+    for index in batch.entries.indices {
+      let entry = batch.entries[index]
+      let place = base + start + entry.offset
+      let frame = JournalFrame(base: place)
+      let stamp = stamp(entry)
+      let (keyLength, recordLength) = (frame.keyLength, frame.recordLength)
+      if entry.headerLength > 0 {
+        RecordHeader.seal(
+          place + JournalFrame.headerSize + JournalFrame.padded(keyLength), stamp: stamp,
+          fixedLength: entry.headerLength, keyHash: entry.keyHash, payloadHash: entry.payloadHash)
+      }
+      JournalFrame.seal(
+        place, flags: index + 1 < batch.entries.count ? .batchContinues : [], stamp: stamp, keyLength: keyLength,
+        recordLength: recordLength, seed: seed)
+      switch frame.operation {
+      case .put: self.index(frame.key, entry.keyIdentity ?? 0, offset: start + entry.offset)
+      case .remove:
+        leavesNothing = true
+        self.index(frame.key, entry.keyIdentity ?? 0, offset: start + entry.offset)
+      case .removeAll: forgetAll(stamp: stamp)
+      case .removePrefix: forget(prefix: frame.key, stamp: stamp)
+      case .removeTag: tagRemovals[frame.tag] = stamp
+      }
+      lastStamp = stamp
+    }
+    used += batch.size
+  }
+
+  @inline(__always)
+  static func frameSeed(_ seed: UInt64, generation: UInt64) -> UInt64 { seed ^ generation &* 0x9E37_79B9_7F4A_7C15 }
+
+  private func index(_ key: UnsafeRawBufferPointer, _ hash: UInt64, offset: Int) {
+    if (count + 1) * 4 > (mask + 1) * 3 { grow() }
+    let word = hash & 0xFFFF_FFFF_0000_0000 | UInt64(offset >> 3)
+    var position = Int(truncatingIfNeeded: hash >> 32) & mask
+    while words[position] != 0 {
+      if words[position] >> 32 == hash >> 32 {
+        let frame = frame(of: words[position])
+        if frame.key.elementsEqual(fast: key) {
+          words[position] = word
+          return
+        }
+      }
+      position = (position + 1) & mask
+    }
+    words[position] = word
+    count += 1
+  }
+
+  private func grow() {
+    let (old, oldCapacity) = (words, mask + 1)
+    (words, mask) = Self.makeWords(oldCapacity * 2)
+    for index in 0..<oldCapacity where old[index] != 0 { reinsert(old[index]) }
+    old.deallocate()
+  }
+
+  private func reinsert(_ word: UInt64) {
+    var position = Int(truncatingIfNeeded: word >> 32) & mask
+    while words[position] != 0 { position = (position + 1) & mask }
+    words[position] = word
+  }
+
+  private func forgetAll(stamp: UInt64) {
+    forgetIndexed { _ in true }
+    prefixRemovals = []
+    tagRemovals = [:]
+    clearStamp = stamp
+  }
+
+  private func forget(prefix: UnsafeRawBufferPointer, stamp: UInt64) {
+    forgetIndexed { $0.key.hasPrefix(prefix) }
+    leavesNothing = true
+    prefixRemovals.append(PrefixRemoval(prefix: Array(prefix), stamp: stamp))
+  }
+
+  private func forgetIndexed(where condition: (JournalFrame) -> Bool) {
+    var kept: [UInt64] = []
+    for index in 0...mask where words[index] != 0 {
+      let frame = frame(of: words[index])
+      if !condition(frame) { kept.append(words[index]) }
+      words[index] = 0
+    }
+    for word in kept { reinsert(word) }
+    count = kept.count
+  }
+
+  /// Checks that every indexed frame lies within the used part.
+  func _checkInvariants() {
+    var found = 0
+    for index in 0...mask where words[index] != 0 {
+      found += 1
+      let offset = Int(words[index] & 0xFFFF_FFFF) << 3
+      precondition(offset >= Self.headerSize && offset < used, "an indexed frame lies outside of the segment")
+      let frame = frame(of: words[index])
+      precondition(offset + frame.paddedLength <= used, "an indexed frame reaches past the end")
+      precondition(frame.stamp <= lastStamp, "a frame is newer than the last one")
+      precondition(frame.operation == .put || frame.operation == .remove, "a removal of many keys is in the index")
+    }
+    precondition(found == count, "the index holds \(found) keys, and counts \(count)")
+    precondition(used <= ready && ready <= capacity, "a frame is where the file has no blocks")
+  }
+
+  // MARK: Reading
+
+  @inline(__always)
+  private func frame(of word: UInt64) -> JournalFrame {
+    JournalFrame(base: base + Int(word & 0xFFFF_FFFF) << 3)
+  }
+
+  func lookup(_ key: UnsafeRawBufferPointer, hash: UInt64) -> Lookup {
+    var position = Int(truncatingIfNeeded: hash >> 32) & mask
+    while words[position] != 0 {
+      if words[position] >> 32 == hash >> 32 {
+        let frame = frame(of: words[position])
+        if frame.key.elementsEqual(fast: key) { return frame.operation == .put ? .found(frame) : .removed }
+      }
+      position = (position + 1) & mask
+    }
+    if clearStamp != 0 || prefixRemovals.contains(where: { key.starts(with: $0.prefix) }) { return .removed }
+    return .unknown
+  }
+
+  func forEachFrame(_ body: (JournalFrame) -> Void) {
+    for index in 0...mask where words[index] != 0 { body(frame(of: words[index])) }
+  }
+
+  /// A segment's frames, up to the first torn or outdated one; `nil` if there are none.
+  static func run(in segment: UnsafeRawBufferPointer, seed: UInt64) -> JournalRun? {
+    guard segment.count >= headerSize else { return nil }
+    let generation = segment.load(as: UInt64.self)
+    var frames: [JournalFrame] = []
+    var wholeBatches = 0
+    var offset = headerSize
+    while offset < segment.count {
+      let rest = UnsafeRawBufferPointer(rebasing: segment[offset...])
+      guard let frame = JournalFrame(validating: rest, seed: frameSeed(seed, generation: generation)) else { break }
+      frames.append(frame)
+      offset += frame.paddedLength
+      if !frame.flags.contains(.batchContinues) { wholeBatches = frames.count }
+    }
+    // An incomplete batch never happened.
+    frames.removeSubrange(wholeBatches...)
+    if frames.isEmpty { return nil }
+    return JournalRun(previous: segment.load(fromByteOffset: previousOffset, as: UInt64.self), frames: frames)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Uses memcmp; `elementsEqual` compares byte by byte.
+  @inline(__always)
+  func elementsEqual(fast other: UnsafeRawBufferPointer) -> Bool {
+    count == other.count && (count == 0 || compare(self, other, count) == 0)
+  }
+}
+
+extension JournalSegment {
+  /// The bytes whose blocks a segment always keeps, so that an idle journal accepts writes on a full disk.
+  static let bytesKept = 64 << 10
+
+  /// The part of the file that always has its blocks. Whole pages, because a store needs the blocks of its whole page.
+  static func keptPart(at start: Int, capacity: Int) -> Range<Int> {
+    let page = MemoryMap.pageSize
+    let end = (start + bytesKept + page - 1) / page * page
+    return start / page * page..<min(start + capacity, end)
+  }
+
+  /// Returns an empty segment's blocks beyond its start.
+  ///
+  /// - Throws: `EOPNOTSUPP` if the file system cannot punch holes: the blocks stay. After other errors, call
+  ///   ``reserve(_:)`` before storing there.
+  func giveBlocksBack() throws(SystemError) {
+    precondition(isEmpty, "a segment with frames keeps its blocks")
+    guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return }
+    // First, because a failure leaves the state of the blocks unknown.
+    let all = ready
+    ready = part.lowerBound - (base - memory.map.base)
+    do throws(SystemError) { try memory.giveBack(part) } catch {
+      if error.errno == EOPNOTSUPP { ready = all }
+      throw error
+    }
+  }
+
+  var hasBlocksToGiveBack: Bool {
+    guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return false }
+    return ready > part.lowerBound - (base - memory.map.base)
+  }
+
+  private func blocksToGiveBack(_ map: MemoryMap) -> Range<Int>? {
+    let (start, page) = (base - map.base, MemoryMap.pageSize)
+    let first = Self.keptPart(at: start, capacity: capacity).upperBound
+    let end = (start + capacity) / page * page
+    return first < end ? first..<end : nil
+  }
+
+  /// Reserves blocks for `size` more bytes, doubling the segment's blocks. Returns `false` beyond its capacity.
+  func reserve(_ size: Int) throws(SystemError) -> Bool {
+    guard case .journal(let memory) = owner, used + size <= capacity else { return false }
+    let (start, page) = (base - memory.map.base, MemoryMap.pageSize)
+    let end = min(start + capacity, (start + max(used + size, 2 * ready) + page - 1) / page * page)
+    try memory.reserve(start + ready..<end)
+    ready = end - start
+    return true
+  }
+}
+
+/// A buffered part of a file, which grows to the longest piece requested.
+final class FileWindow {
+  private static let leastSize = 64 << 10
+  private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: leastSize, alignment: 64)
+  /// The buffered range of the file.
+  private var place = 0..<0
+
+  deinit { buffer.deallocate() }
+
+  /// Bytes of a file, valid until the next call and aligned to 8 if `offset` is; `nil` beyond `limits` or its end.
+  func bytes(
+    at offset: Int, count: Int, _ limits: Range<Int>, of file: borrowing File
+  ) throws(SystemError) -> UnsafeRawBufferPointer? {
+    guard count <= limits.upperBound - offset else { return nil }
+    if !(place.lowerBound <= offset && offset + count <= place.upperBound) {
+      if count > buffer.count {
+        buffer.deallocate()
+        buffer = .allocate(byteCount: count, alignment: 64)
+      }
+      let wanted = min(buffer.count, limits.upperBound - offset)
+      place = 0..<0
+      let found = try file.readPart(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
+      place = offset..<offset + found
+      if found < count { return nil }
+    }
+    let start = offset - place.lowerBound
+    return UnsafeRawBufferPointer(rebasing: buffer[start..<start + count])
+  }
+}

@@ -1,0 +1,457 @@
+public import CPlatform
+public import CXXHash
+public import Synchronization
+
+/// One shard's entries, queues and ghosts, used only under its lock. Readers without it use the ``MemoryView``.
+@frozen @usableFromInline
+struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
+  @usableFromInline typealias Entry = MemoryEntry<Key, Value>
+  @usableFromInline typealias Pair = MemoryPair<Key, Value>
+  @usableFromInline typealias Table = MemoryTable<Key, Value>
+
+  /// The mask for these contents; `closedMask` once closed.
+  @usableFromInline var mask: Int32
+  @usableFromInline var generation: UInt8 = 0
+  @usableFromInline var table: MemoryTable<Key, Value>
+  /// Look-ups under the lock.
+  @usableFromInline var hits = 0
+  @usableFromInline var misses = 0
+  @usableFromInline var slabs: MemorySlabs
+  @usableFromInline var small = MemoryQueue()
+  @usableFromInline var main = MemoryQueue()
+  @usableFromInline var ghosts = MemoryGhosts()
+  /// Entries that entered the small queue in this generation.
+  @usableFromInline var pushes = 0
+  /// The latest stamp for each of 64 groups of keys, or `nil` without stamps.
+  @usableFromInline var stripes: UnsafeMutablePointer<UInt64>?
+  /// Counts moves of details between slots; a scan that sees a change restarts.
+  @usableFromInline var relocations = 0
+  @usableFromInline var insertions = 0
+  @usableFromInline var evictions = 0
+  @usableFromInline var expirations = 0
+  /// The first expiry by the wall clock, or `.max`.
+  @usableFromInline var nextExpiry: Int64 = .max
+  /// The start of the last scan for expired entries, and its next slot; `MemoryDetails.none` at its end.
+  @usableFromInline var lastScan: Int64 = 0
+  @usableFromInline var scanSlot = MemoryDetails.none
+
+  @inlinable static var stripeCount: Int { 64 }
+  @inlinable static var closedMask: Int32 { -1 }
+
+  @inlinable
+  init(mask: Int32, arena: Unmanaged<MemoryArena>) {
+    self.mask = mask
+    table = Table(capacityLog2: Table.smallestLog2, arena: arena)
+    slabs = MemorySlabs(arena: arena)
+  }
+
+  @inlinable
+  var count: Int { small.count &+ main.count }
+
+  @inlinable
+  var cost: Int64 { small.cost &+ main.cost }
+
+  @inlinable
+  var isClosed: Bool { mask == Self.closedMask }
+
+  @inlinable @inline(__always)
+  func stripe(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash &>> 54) & (Self.stripeCount &- 1) }
+
+  // MARK: Looking up
+
+  /// The place of `key`'s entry, valid until an entry is added or removed.
+  @inlinable @inline(__always)
+  func find(_ key: borrowing Key, hash: UInt64) -> Int? { table.find(key, hash: hash) }
+
+  @inlinable @inline(__always)
+  func place(of slot: UInt32) -> Int {
+    table.place(of: slot, tag: UInt32(truncatingIfNeeded: slabs.details(slot).pointee.hash))
+  }
+
+  @inlinable @inline(__always)
+  func entry(of slot: UInt32) -> UnsafeMutablePointer<Entry> { table.entries + place(of: slot) }
+
+  @inlinable @inline(__always)
+  func details(at place: Int) -> UnsafeMutablePointer<MemoryDetails> { slabs.details(table.slot(at: place)) }
+
+  // MARK: Adding and removing
+
+  /// Prefetches the queue ends and ghosts that an insertion changes.
+  @inlinable @inline(__always)
+  func prefetchEnds(hash: UInt64) {
+    let tag = UInt32(truncatingIfNeeded: hash)
+    cplatform_prefetch_to_write(ghosts.small.set(of: tag))
+    cplatform_prefetch_to_write(ghosts.main.set(of: tag))
+    prefetchTail(of: small)
+    prefetchTail(of: main)
+    if small.head != MemoryDetails.none { cplatform_prefetch_to_write(slabs.details(small.head)) }
+  }
+
+  @inlinable @inline(__always)
+  func prefetchTail(of queue: MemoryQueue) {
+    cplatform_prefetch_to_write(queue.tailDetails)
+    let home = table.home(of: queue.tailTag)
+    cplatform_prefetch_to_write(table.words + home)
+    cplatform_prefetch_to_write(table.entries + home)
+  }
+
+  /// Returns how the key was evicted, and forgets it.
+  @inlinable @inline(__always)
+  mutating func recall(hash: UInt64) -> MemoryGhosts.Recollection {
+    ghosts.recall(UInt32(truncatingIfNeeded: hash), count: count)
+  }
+
+  @inlinable
+  mutating func add(
+    _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int64, expires: Int64, stamp: UInt64, validated: UInt64,
+    accessed: UInt32, isMain: Bool
+  ) {
+    makePlace()
+    nextExpiry = min(nextExpiry, expires)
+    let slot = slabs.allocate()
+    let entry = table.entries + table.insert(slot, tag: UInt32(truncatingIfNeeded: hash))
+    entry.initialize(
+      to: Entry(
+        key: key, value: value, accessed: accessed, use: MemoryUse(generation: generation), isMain: isMain,
+        hasExpiry: expires != .max, hasCost: cost != 0))
+    slabs.details(slot).initialize(to: MemoryDetails(hash: hash, cost: cost, expires: expires))
+    if stripes != nil { slabs.stamps(slot).initialize(to: MemoryStamps(stamp: stamp, validated: validated)) }
+    if isMain { main.push(slot, in: slabs) } else { pushSmall(slot, entry) }
+    insertions &+= 1
+  }
+
+  /// Moves an entry in from another core's memory, leaving that uninitialized.
+  @inlinable
+  mutating func adopt(
+    _ entry: UnsafeMutablePointer<Entry>, _ details: MemoryDetails, _ stamps: UnsafeMutablePointer<MemoryStamps>?
+  ) {
+    makePlace()
+    nextExpiry = min(nextExpiry, details.expires)
+    let slot = slabs.allocate()
+    let isMain = entry.pointee.isMain
+    let place = table.insert(slot, tag: UInt32(truncatingIfNeeded: details.hash))
+    (table.entries + place).moveInitialize(from: entry, count: 1)
+    slabs.details(slot).initialize(to: details)
+    if let stamps { slabs.stamps(slot).initialize(to: stamps.pointee) }
+    if isMain { main.push(slot, in: slabs) } else { small.push(slot, in: slabs) }
+  }
+
+  @inlinable @inline(__always)
+  mutating func makePlace() {
+    if table.isFull(count) { table.resize(toLog2: table.capacityLog2 &+ 1, arena: slabs.arena) }
+  }
+
+  /// Removes and returns the entry at a place.
+  @inlinable
+  mutating func take(at place: Int) -> Pair {
+    let slot = table.slot(at: place)
+    let entry = (table.entries + place).move()
+    table.remove(at: place)
+    unlink(slot, isMain: entry.isMain)
+    slabs.free(slot)
+    return Pair(key: entry.key, value: entry.value)
+  }
+
+  // MARK: Queues
+
+  @inlinable @inline(__always)
+  mutating func unlink(_ slot: UInt32, isMain: Bool) {
+    if isMain { main.unlink(slot, in: slabs) } else { small.unlink(slot, in: slabs) }
+  }
+
+  @inlinable
+  mutating func setCost(_ cost: Int64, at place: Int) {
+    let details = details(at: place)
+    let entry = table.entries + place
+    let difference = cost &- details.pointee.cost
+    details.pointee.cost = cost
+    entry.pointee.hasCost = cost != 0
+    if entry.pointee.isMain { main.cost &+= difference } else { small.cost &+= difference }
+  }
+}
+
+extension MemoryCore {
+  /// Moves the last chunk of slots into the others if the rest has twice the needed room; otherwise returns `false`.
+  /// Called after many removals to free memory.
+  @inlinable
+  mutating func compact() -> Bool {
+    guard slabs.chunks > 1, Int(slabs.chunks) &* Int(MemorySlabs.slotsPerSlab) > count &* 2 else {
+      return false
+    }
+    var last = slabs.tableCount - 1
+    while slabs.table[Int(last)].base == nil { last -= 1 }
+    // Out of the list of chunks with room, so that the entries do not move within it.
+    let slab = slabs.table + Int(last)
+    if slab.pointee.live < MemorySlabs.slotsPerSlab { slabs.unlinkPartial(last) }
+    let first = UInt32(bitPattern: last) << MemorySlabs.slotsLog2
+    for slot in first..<(first + slab.pointee.fresh) where slabs.isLive(slot) { relocate(slot) }
+    relocations &+= 1
+    // A scan may have missed what moved.
+    nextExpiry = 0
+    slabs.table[Int(last)].live = 0
+    slabs.linkPartial(last)
+    slabs.removeSlab(last)
+    return true
+  }
+
+  @inlinable
+  mutating func relocate(_ old: UInt32) {
+    let place = place(of: old)
+    let new = slabs.allocate()
+    let links = slabs.details(old).pointee
+    slabs.details(new).initialize(to: links)
+    if stripes != nil { slabs.stamps(new).initialize(to: slabs.stamps(old).pointee) }
+    table.words[place] = table.words[place] & ~0xFFFF_FFFF | UInt64(new + 1)
+    let isMain = table.entries[place].isMain
+    if links.previous != MemoryDetails.none {
+      slabs.details(links.previous).pointee.next = new
+    } else if isMain {
+      main.head = new
+    } else {
+      small.head = new
+    }
+    if links.next != MemoryDetails.none {
+      slabs.details(links.next).pointee.previous = new
+    } else if isMain {
+      main.tail = new
+    } else {
+      small.tail = new
+    }
+  }
+
+  /// Halves the table repeatedly while its entries fill less than five eighths of the result.
+  @inlinable
+  mutating func shrinkTable() {
+    var log2 = table.capacityLog2
+    while log2 > Table.smallestLog2, (5 << Int(log2 - 1)) > count * 8 { log2 -= 1 }
+    if log2 < table.capacityLog2 { table.resize(toLog2: log2, arena: slabs.arena) }
+  }
+
+  /// Shrinks a nearly empty table, at a cost that is small compared to the removals.
+  @inlinable @inline(__always)
+  mutating func shrinkAfterRemoval() {
+    if count &* 16 < table.capacity, table.capacityLog2 > 8 { shrinkTable() }
+  }
+
+  /// Detaches the contents in constant time, so that a large shard is emptied in a short lock hold.
+  @inlinable
+  mutating func detach() -> MemoryContents<Key, Value> {
+    let contents = MemoryContents(table: table, slabs: slabs, ghosts: ghosts, count: count, cost: cost)
+    table = Table(capacityLog2: Table.smallestLog2, arena: slabs.arena)
+    slabs = MemorySlabs(arena: slabs.arena)
+    small = MemoryQueue()
+    main = MemoryQueue()
+    ghosts = MemoryGhosts()
+    pushes = 0
+    relocations &+= 1
+    return contents
+  }
+}
+
+extension MemoryCore {
+  /// Checks the invariants between operations. Requires the shard's lock.
+  func _checkInvariants(seed: UInt64, keepsStamps: Bool) {
+    if isClosed { return precondition(count == 0 && cost == 0, "a closed shard holds entries") }
+    var found = 0
+    for place in 0..<table.capacity where table.words[place] != 0 {
+      found += 1
+      let (entry, slot) = (table.entries + place, table.slot(at: place))
+      precondition(slabs.holds(slot), "an entry's details are gone")
+      let details = slabs.details(slot).pointee
+      precondition(details.hash == KeyIdentity.hash(entry.pointee.key, seed: seed), "the hash is of another key")
+      precondition(table.words[place] &>> 32 == details.hash & 0xFFFF_FFFF, "the tag is of another hash")
+      precondition(find(entry.pointee.key, hash: details.hash) == place, "a key's entry is not found")
+      precondition(entry.pointee.hasExpiry == (details.expires != .max), "an entry is wrong about its expiry")
+      precondition(entry.pointee.hasCost == (details.cost != 0), "an entry is wrong about its cost")
+      precondition(details.cost >= 0, "a cost is negative")
+    }
+    precondition(found == count, "the table holds \(found) entries, the queues \(count)")
+    precondition(found * 16 <= table.capacity * 13, "the table is too full")
+    precondition(generation < MemoryUse.generations, "there is no such generation")
+    check(small, isMain: false)
+    check(main, isMain: true)
+    precondition(stripes != nil || !keepsStamps, "the stamps are gone")
+  }
+
+  private func check(_ queue: MemoryQueue, isMain: Bool) {
+    var (slot, previous, count, cost) = (queue.head, MemoryDetails.none, 0, Int64(0))
+    while slot != MemoryDetails.none, count <= queue.count {
+      let details = slabs.details(slot).pointee
+      precondition(details.previous == previous, "a queue's links disagree")
+      precondition(entry(of: slot).pointee.isMain == isMain, "an entry is in the other queue")
+      (slot, previous, count, cost) = (details.next, slot, count + 1, cost + details.cost)
+    }
+    precondition(slot == MemoryDetails.none && queue.tail == previous, "a queue ends elsewhere than at its tail")
+    precondition(count == queue.count && cost == queue.cost, "a queue's count or cost is not that of its entries")
+  }
+}
+
+extension MemoryView {
+  /// Checks that the view matches the core.
+  func _checkInvariants<Key, Value>(of core: borrowing MemoryCore<Key, Value>) {
+    let words = words.load(ordering: .relaxed)
+    precondition(words & ~63 == UInt(bitPattern: core.table.words), "the view is of another table")
+    precondition(words & 63 == UInt(core.table.shift), "the view is of a table of another size")
+    precondition(entries.load(ordering: .relaxed) == UInt(bitPattern: core.table.entries), "and of other entries")
+    precondition(slabs.load(ordering: .relaxed) == UInt(bitPattern: core.slabs.table), "and of other slots")
+    let state = Self.state(mask: core.mask, generation: core.generation)
+    precondition(self.state.load(ordering: .relaxed) == state, "and of another generation or number of shards")
+  }
+}
+
+/// A part of the cache under a separate lock. Its first cache line holds the data that a hit reads (the lock's version
+/// and the view); a hit writes nothing here.
+@frozen @usableFromInline
+struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
+  /// The thread sanitizer attributes any modification to the first word, so that must not be the lock, which other
+  /// threads use.
+  @usableFromInline let first = 0
+  @usableFromInline let version = VersionedLock()
+  @usableFromInline let view = MemoryView()
+  @usableFromInline var core: MemoryCore<Key, Value>
+
+  @inlinable
+  init(mask: Int32, arena: Unmanaged<MemoryArena>) {
+    core = MemoryCore(mask: mask, arena: arena)
+    view.publish(core)
+  }
+
+  /// The distance between shards: whole pairs of cache lines, as the prefetcher fetches those.
+  @inlinable static var stride: Int { (MemoryLayout<Self>.stride &+ 127) & ~127 }
+
+  @inlinable @inline(__always)
+  borrowing func lock() { version.lock() }
+
+  /// Publishes the changed core and unlocks.
+  @inlinable @inline(__always)
+  borrowing func unlock() {
+    view.publish(core)
+    version.unlock()
+  }
+
+  /// Unlocks if only counters, group stamps and uses have changed.
+  @inlinable @inline(__always)
+  borrowing func unlockUnchanged() { version.unlockUnchanged() }
+}
+
+/// A shard's detached contents. Owned memory: `drain` frees it.
+@frozen @usableFromInline
+struct MemoryContents<Key, Value> {
+  @usableFromInline let table: MemoryTable<Key, Value>
+  @usableFromInline let slabs: MemorySlabs
+  @usableFromInline let ghosts: MemoryGhosts
+  @usableFromInline let count: Int
+  @usableFromInline let cost: Int64
+
+  @inlinable
+  init(table: MemoryTable<Key, Value>, slabs: MemorySlabs, ghosts: MemoryGhosts, count: Int, cost: Int64) {
+    self.table = table
+    self.slabs = slabs
+    self.ghosts = ghosts
+    self.count = count
+    self.cost = cost
+  }
+
+  /// Passes every entry to `body`, which must move it out, and frees the memory.
+  @inlinable
+  consuming func drain(_ body: (UnsafeMutablePointer<MemoryEntry<Key, Value>>) -> Void) {
+    for place in 0..<table.capacity where table.words[place] != 0 { body(table.entries + place) }
+    deallocate()
+  }
+
+  @inlinable
+  func deallocate() {
+    table.deallocate(arena: slabs.arena)
+    slabs.deallocate()
+    ghosts.deallocate()
+  }
+}
+
+/// The uses of an entry since it entered its queue, in one byte that a hit may change.
+///
+/// Uses are counted once per *generation*, in which a quarter of the small queue is replaced. So a burst counts once,
+/// an entry passes through the queue in four generations, and a hot entry is written once per generation.
+@frozen @usableFromInline
+struct MemoryUse: Equatable {
+  /// Generation of the last use (4 bits), number of uses (2 bits), used in this queue (1 bit).
+  @usableFromInline var bits: UInt8
+
+  @inlinable static var generations: UInt8 { 16 }
+  @inlinable static var most: UInt8 { 3 }
+
+  /// For an entry that enters its first queue.
+  @inlinable @inline(__always)
+  init(generation: UInt8) { bits = generation }
+
+  @inlinable @inline(__always)
+  init(bits: UInt8) { self.bits = bits }
+
+  @inlinable @inline(__always)
+  var generation: UInt8 { bits & 0x0F }
+
+  @inlinable @inline(__always)
+  var count: UInt8 {
+    get { bits &>> 4 & 3 }
+    set { bits = bits & 0xCF | newValue &<< 4 }
+  }
+
+  @inlinable @inline(__always)
+  var isTouched: Bool { bits & 0x40 != 0 }
+
+  /// After a use in another generation.
+  @inlinable @inline(__always)
+  func used(in generation: UInt8) -> MemoryUse {
+    MemoryUse(bits: generation | min(Self.most, count &+ 1) &<< 4 | 0x40)
+  }
+
+  /// At its second chance in the small queue: the uses stay.
+  @inlinable @inline(__always)
+  func queued(in generation: UInt8) -> MemoryUse { MemoryUse(bits: bits & 0x30 | generation) }
+}
+
+/// The addresses of a shard's table, for readers without its lock. The lock's holder writes it before unlocking.
+///
+/// Words may be of different moments: they are used only after the lock's version proves that they belong together, or
+/// for prefetching.
+@frozen @usableFromInline
+struct MemoryView: ~Copyable {
+  /// The address of the table's words, a multiple of 64, and the shift to a tag's home.
+  @usableFromInline let words = Atomic<UInt>(0)
+  @usableFromInline let entries = Atomic<UInt>(0)
+  @usableFromInline let slabs = Atomic<UInt>(0)
+  /// The mask in the upper half; the generation.
+  @usableFromInline let state = Atomic<UInt64>(0)
+
+  @inlinable
+  init() {}
+
+  /// Prefetches the home of `hash` and the places just behind it.
+  @inlinable @inline(__always)
+  borrowing func prefetch(hash: UInt64, stride: Int) {
+    let words = words.load(ordering: .relaxed)
+    let home = UInt(truncatingIfNeeded: (hash & 0xFFFF_FFFF) &>> UInt64(truncatingIfNeeded: words & 63))
+    cxxhash_prefetch(UnsafeRawPointer(bitPattern: (words & ~63) &+ home &* 8))
+    let entry = entries.load(ordering: .relaxed) &+ home &* UInt(bitPattern: stride)
+    cxxhash_prefetch(UnsafeRawPointer(bitPattern: entry))
+    // In a table that is three quarters full every other entry is a place or two behind its home.
+    cxxhash_prefetch(UnsafeRawPointer(bitPattern: entry &+ 64))
+  }
+
+  @inlinable @inline(__always)
+  borrowing func publish<Key, Value>(_ core: borrowing MemoryCore<Key, Value>) {
+    let address = UInt(bitPattern: core.table.words) | UInt(truncatingIfNeeded: core.table.shift)
+    if words.load(ordering: .relaxed) != address {
+      words.store(address, ordering: .relaxed)
+      entries.store(UInt(bitPattern: core.table.entries), ordering: .relaxed)
+    }
+    let slabs = UInt(bitPattern: core.slabs.table)
+    if self.slabs.load(ordering: .relaxed) != slabs { self.slabs.store(slabs, ordering: .relaxed) }
+    let state = Self.state(mask: core.mask, generation: core.generation)
+    if self.state.load(ordering: .relaxed) != state { self.state.store(state, ordering: .relaxed) }
+  }
+
+  @inlinable @inline(__always)
+  static func state(mask: Int32, generation: UInt8) -> UInt64 {
+    UInt64(UInt32(bitPattern: mask)) &<< 32 | UInt64(generation)
+  }
+}

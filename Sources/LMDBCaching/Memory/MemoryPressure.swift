@@ -1,0 +1,141 @@
+import Dispatch
+import Synchronization
+
+/// The reactions of a cache to memory pressure and to entering the background.
+final class MemoryPressure: Sendable {
+  typealias Handler = @Sendable () -> Void
+
+  struct State: Sendable {
+    var removesAllOnWarning = true
+    var removesAllInBackground = true
+    var didReceiveWarning: Handler?
+    var didEnterBackground: Handler?
+    var subscription: MemoryPressureMonitor.Subscription?
+  }
+
+  let state = Mutex(State())
+  private let removeAll: Handler
+
+  init(removesAllOnWarning: Bool, inBackground removesAllInBackground: Bool, removeAll: @escaping Handler) {
+    self.removeAll = removeAll
+    update {
+      $0.removesAllOnWarning = removesAllOnWarning
+      $0.removesAllInBackground = removesAllInBackground
+    }
+  }
+
+  /// Changes the state, and subscribes to warnings while they have an effect.
+  func update(_ change: (inout State) -> Void) {
+    // Released after the lock: it may be the last reference to an owner whose `deinit` comes here.
+    let old = state.withLock { state in
+      let old = state
+      change(&state)
+      if state.removesAllOnWarning || state.didReceiveWarning != nil {
+        if state.subscription == nil {
+          state.subscription = MemoryPressureMonitor.shared.subscribe { [weak self] in self?.warn() }
+        }
+      } else {
+        state.subscription = nil
+      }
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  func warn() {
+    let (handler, removes) = state.withLock { ($0.didReceiveWarning, $0.removesAllOnWarning) }
+    handler?()
+    if removes { removeAll() }
+  }
+
+  func enterBackground() {
+    let (handler, removes) = state.withLock { ($0.didEnterBackground, $0.removesAllInBackground) }
+    handler?()
+    if removes { removeAll() }
+  }
+}
+
+/// Notifies the process's caches of memory pressure.
+///
+/// Uses a memory pressure source on Apple platforms. On Linux, a trigger on `/proc/pressure/memory` (pressure stall
+/// information, kernel 4.20 and up): tasks waited for memory for 200 ms within 2 s. It stays after the first
+/// subscription.
+package final class MemoryPressureMonitor: Sendable {
+  package static let shared = MemoryPressureMonitor()
+
+  package enum Availability: Sendable, Equatable {
+    /// Without subscribers so far.
+    case notStarted
+    case available
+    /// The kernel offers this process no pressure information.
+    case unavailable
+  }
+
+  /// Ends the subscription when released.
+  package final class Subscription: Sendable {
+    let id: UInt64
+    let monitor: MemoryPressureMonitor
+
+    init(id: UInt64, monitor: MemoryPressureMonitor) {
+      self.id = id
+      self.monitor = monitor
+    }
+
+    deinit { monitor.unsubscribe(id) }
+  }
+
+  private struct State {
+    var handlers: [UInt64: @Sendable () -> Void] = [:]
+    var nextID: UInt64 = 0
+    var availability = Availability.notStarted
+    // Unsafe in name only: set once, and a source may be used from any thread.
+    nonisolated(unsafe) var source: AnyObject?
+  }
+
+  private let state = Mutex(State())
+  private let path: String
+
+  package init(path: String = "/proc/pressure/memory") { self.path = path }
+
+  package var availability: Availability { state.withLock { $0.availability } }
+
+  /// Calls `handler` on a background thread at every warning, as long as the subscription lives.
+  package func subscribe(_ handler: @escaping @Sendable () -> Void) -> Subscription {
+    let id = state.withLock { state in
+      state.nextID += 1
+      state.handlers[state.nextID] = handler
+      if state.availability == .notStarted { state.availability = start(&state) ? .available : .unavailable }
+      return state.nextID
+    }
+    return Subscription(id: id, monitor: self)
+  }
+
+  package func warn() {
+    let handlers = state.withLock { Array($0.handlers.values) }
+    for handler in handlers { handler() }
+  }
+
+  private func unsubscribe(_ id: UInt64) {
+    let handler = state.withLock { $0.handlers.removeValue(forKey: id) }
+    _ = handler
+  }
+
+  private func start(_ state: inout State) -> Bool {
+    #if canImport(Darwin)
+      let source = DispatchSource.makeMemoryPressureSource(
+        eventMask: [.warning, .critical], queue: .global(qos: .utility))
+      source.setEventHandler { [weak self] in self?.warn() }
+      source.activate()
+      state.source = source as AnyObject
+      return true
+    #elseif os(Linux)
+      guard let trigger = PressureTrigger(path: path) else { return false }
+      return trigger.start { [weak self] in
+        self?.warn()
+        return self != nil
+      }
+    #else
+      return false
+    #endif
+  }
+}

@@ -1,0 +1,198 @@
+public import CPlatform
+import Platform
+public import Synchronization
+
+/// The threads that read a store without its locks. Removers wait here for earlier reads, then release the memory.
+///
+/// A thread announces itself in its ``MemoryReader``, then reads; a remover unlinks, then looks at every reader. A
+/// sequentially consistent fence is between the two steps of each, so the reader misses the removed memory, or is seen
+/// and waited for. A read takes tens of nanoseconds, waits for nothing and calls no user code except `==` of keys:
+/// waiting for one is like waiting for a ``ShortLock``. (As the quiescence of RCU, and of Fraser's epochs, but a
+/// reader's word is different each time instead of an epoch.)
+///
+/// Threads have numbers while they live (`cplatform_take_thread_number`). Threads beyond the last number read under the
+/// locks.
+@usableFromInline
+// Unchecked: the memory behind the pointer is atomic or belongs to one thread, and lives as long as this.
+final class MemoryReaders: @unchecked Sendable {
+  @usableFromInline let lines: UnsafeMutableRawPointer
+  @usableFromInline let count: UInt32
+
+  init() {
+    count = cplatform_thread_numbers()
+    lines = .allocate(byteCount: Int(count) * MemoryReader.stride, alignment: 128)
+    for number in 0..<count { line(number).initialize(to: MemoryReader()) }
+  }
+
+  deinit { lines.deallocate() }
+
+  @inlinable @inline(__always)
+  func line(_ number: UInt32) -> UnsafeMutablePointer<MemoryReader> {
+    (lines + Int(truncatingIfNeeded: number) &* MemoryReader.stride).assumingMemoryBound(to: MemoryReader.self)
+  }
+
+  // MARK: Reading
+
+  /// This thread's line after an announcement, or `nil` if it has none or is reading already.
+  @inlinable @inline(__always)
+  func enter() -> UnsafeMutablePointer<MemoryReader>? {
+    var number = cplatform_thread_number()
+    if number >= count {
+      number = cplatform_take_thread_number()
+      if number >= count { return nil }
+    }
+    let line = line(number)
+    return line.pointee.enter() ? line : nil
+  }
+
+  // MARK: Waiting
+
+  /// Returns when all reads that may have found earlier removals have ended. A reading thread must not call it.
+  @usableFromInline @inline(never)
+  func wait() {
+    cplatform_fence()
+    for number in 0..<min(count, cplatform_thread_numbers_given()) {
+      let line = line(number)
+      let word = line.pointee.word.load(ordering: .acquiring)
+      if word & 1 != 0 { wait(for: number, toLeave: word) }
+    }
+  }
+
+  private func wait(for number: UInt32, toLeave word: UInt64) {
+    let line = line(number)
+    var round = 0
+    while line.pointee.word.load(ordering: .acquiring) == word {
+      round += 1
+      if round < 200 {
+        continue
+      } else if round < 220 {
+        sched_yield()
+      } else {
+        var pause = timespec(tv_sec: 0, tv_nsec: min(1_000_000, 20_000 * (round - 219)))
+        nanosleep(&pause, nil)
+      }
+    }
+  }
+
+  // MARK: Counts
+
+  var counts: (hits: Int, misses: Int) {
+    var sums = (hits: 0, misses: 0)
+    for number in 0..<min(count, cplatform_thread_numbers_given()) {
+      sums.hits += line(number).pointee.hits.load(ordering: .relaxed)
+      sums.misses += line(number).pointee.misses.load(ordering: .relaxed)
+    }
+    return sums
+  }
+}
+
+/// The lock-free reads of one thread in one store, in a cache line that only that thread writes.
+///
+/// Numbers pass between threads under a lock, so a line is one sequence of writes.
+@frozen @usableFromInline
+struct MemoryReader: ~Copyable {
+  /// Odd while the thread reads, different each time.
+  @usableFromInline let word = Atomic<UInt64>(0)
+  @usableFromInline let hits = Atomic<Int>(0)
+  @usableFromInline let misses = Atomic<Int>(0)
+
+  @inlinable
+  init() {}
+
+  /// The distance between lines, including the scratch memory.
+  @inlinable static var stride: Int { 256 }
+  @inlinable static var scratchBytes: Int { 128 }
+
+  /// Memory for copies during reads, behind the pair of cache lines that the processor fetches together.
+  @inlinable @inline(__always)
+  static func scratch(of line: UnsafeMutablePointer<Self>) -> UnsafeMutableRawPointer {
+    UnsafeMutableRawPointer(line) + 128
+  }
+
+  /// Announces a read; returns `false` if this thread is reading already.
+  @inlinable @inline(__always)
+  borrowing func enter() -> Bool {
+    let word = word.load(ordering: .relaxed)
+    if word & 1 != 0 { return false }
+    // No later load may precede the announcement. On x86-64 an exchange ensures that at half the cost of store and
+    // fence.
+    #if arch(x86_64)
+      _ = self.word.exchange(word &+ 1, ordering: .sequentiallyConsistent)
+    #else
+      self.word.store(word &+ 1, ordering: .relaxed)
+      atomicMemoryFence(ordering: .sequentiallyConsistent)
+    #endif
+    return true
+  }
+
+  @inlinable @inline(__always)
+  borrowing func leave() {
+    let word = word.load(ordering: .relaxed)
+    // Without the fence the compiler moves the retain of a value behind the store: see ShortLock.
+    atomicMemoryFence(ordering: .releasing)
+    self.word.store(word &+ 1, ordering: .releasing)
+  }
+
+  @inlinable @inline(__always)
+  borrowing func countHit() { hits.store(hits.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+
+  @inlinable @inline(__always)
+  borrowing func countMissForHit() {
+    hits.store(hits.load(ordering: .relaxed) &- 1, ordering: .relaxed)
+    countMiss()
+  }
+
+  @inlinable @inline(__always)
+  borrowing func countMiss() { misses.store(misses.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+}
+
+/// Lets threads read memory that another replaces and frees, without a shared lock: a "big reader" lock.
+///
+/// A reader holds one of several locks, usually used by no other thread, while it follows a pointer and copies the
+/// data. A writer replaces the pointer, then takes and releases every lock in turn, after which all readers of the old
+/// pointer are done. Reading costs one atomic exchange on the thread's cache line; replacing costs one on each.
+@usableFromInline
+package final class ReaderStripes: @unchecked Sendable {
+  // Unchecked: the pointer leads to locks and is never freed.
+
+  package static let shared = ReaderStripes()
+
+  /// Two cache lines apart, as the prefetcher fetches pairs.
+  static var stride: Int { 128 }
+  private let memory: UnsafeMutableRawPointer
+  private let shift: UInt
+  private let count: Int
+
+  private init() {
+    var bits = 4
+    while bits < 6 && 1 << bits < 4 * sysconf(Int32(_SC_NPROCESSORS_ONLN)) { bits += 1 }
+    count = 1 << bits
+    shift = UInt(UInt.bitWidth - bits)
+    memory = .allocate(byteCount: count * Self.stride, alignment: Self.stride)
+    for number in 0..<count {
+      (memory + number * Self.stride).initializeMemory(as: ShortLock.self, to: ShortLock())
+    }
+  }
+
+  /// The lock for this thread's reads. Critical sections are a few instructions, and call no user code.
+  @inline(__always)
+  var mine: UnsafeMutablePointer<ShortLock> {
+    // Fibonacci hashing of the thread's control block: those of one process differ in the middle bits.
+    #if canImport(Darwin)
+      let thread = UInt(bitPattern: pthread_self())
+    #else
+      let thread = UInt(pthread_self())
+    #endif
+    return lock(Int(bitPattern: (thread &* 0x9E37_79B9_7F4A_7C15) &>> shift))
+  }
+
+  @inline(__always)
+  private func lock(_ number: Int) -> UnsafeMutablePointer<ShortLock> {
+    (memory + number &* Self.stride).assumingMemoryBound(to: ShortLock.self)
+  }
+
+  /// Returns when all earlier reads have ended.
+  func waitForReaders() {
+    for number in 0..<count { lock(number).pointee.withLock {} }
+  }
+}

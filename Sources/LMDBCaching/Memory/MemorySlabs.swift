@@ -1,0 +1,262 @@
+/// Slots for entries' details in chunks of 256: growing moves none, and numbers stay valid while their entries live.
+/// Owned memory: `deallocate()` frees it.
+@frozen @usableFromInline
+struct MemorySlabs {
+  @usableFromInline var table: UnsafeMutablePointer<MemorySlab>
+  @usableFromInline var tableCount: Int32 = 0
+  @usableFromInline var tableCapacity: Int32 = 4
+  /// The first chunk with room, and the first vacant place for a chunk; -1 without one.
+  @usableFromInline var partial: Int32 = -1
+  @usableFromInline var vacant: Int32 = -1
+  @usableFromInline var chunks: Int32 = 0
+  /// Unmanaged: counting references would be the most expensive part of a hit. The store, and the release of detached
+  /// slabs, keep the arena.
+  @usableFromInline let arena: Unmanaged<MemoryArena>
+
+  @inlinable static var slotsLog2: UInt32 { 8 }
+  @inlinable static var slotsPerSlab: UInt32 { 1 << slotsLog2 }
+  /// A chunk is its slots' details, then their stamps, if any.
+  @inlinable static var stampsOffset: Int {
+    MemoryLayout<MemoryDetails>.stride &* Int(truncatingIfNeeded: slotsPerSlab)
+  }
+
+  @inlinable
+  static func slabBytes(keepsStamps: Bool) -> Int {
+    stampsOffset &+ (keepsStamps ? MemoryLayout<MemoryStamps>.stride &* Int(slotsPerSlab) : 0)
+  }
+
+  @inlinable
+  init(arena: Unmanaged<MemoryArena>) {
+    table = .allocate(capacity: 4)
+    self.arena = arena
+  }
+
+  @inlinable @inline(__always)
+  func details(_ slot: UInt32) -> UnsafeMutablePointer<MemoryDetails> {
+    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped
+    return base.assumingMemoryBound(to: MemoryDetails.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
+  }
+
+  /// Only in a store with stamps.
+  @inlinable @inline(__always)
+  func stamps(_ slot: UInt32) -> UnsafeMutablePointer<MemoryStamps> {
+    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped + Self.stampsOffset
+    return base.assumingMemoryBound(to: MemoryStamps.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
+  }
+
+  /// Whether a used slot holds an entry.
+  @inlinable
+  func isLive(_ slot: UInt32) -> Bool { details(slot).pointee.previous != MemoryDetails.free }
+
+  /// Returns a slot with uninitialized details.
+  @inlinable
+  mutating func allocate() -> UInt32 {
+    if partial < 0 { addSlab() }
+    let number = partial
+    let slab = table + Int(number)
+    slab.pointee.live &+= 1
+    let offset: UInt32
+    if slab.pointee.freeHead != MemoryDetails.none {
+      offset = slab.pointee.freeHead
+      let slot = UInt32(bitPattern: number) &<< Self.slotsLog2 | offset
+      slab.pointee.freeHead = details(slot).pointee.next
+    } else {
+      offset = slab.pointee.fresh
+      slab.pointee.fresh &+= 1
+    }
+    if slab.pointee.live == Self.slotsPerSlab { unlinkPartial(number) }
+    return UInt32(bitPattern: number) &<< Self.slotsLog2 | offset
+  }
+
+  @inlinable
+  mutating func free(_ slot: UInt32) {
+    let number = Int32(truncatingIfNeeded: slot &>> Self.slotsLog2)
+    let slab = table + Int(number)
+    if slab.pointee.live == Self.slotsPerSlab { linkPartial(number) }
+    slab.pointee.live &-= 1
+    details(slot).pointee.previous = MemoryDetails.free
+    details(slot).pointee.next = slab.pointee.freeHead
+    slab.pointee.freeHead = slot & (Self.slotsPerSlab &- 1)
+    // One chunk with room is kept, so that a full cache does not free and allocate one in turn.
+    if slab.pointee.live == 0, slab.pointee.previous >= 0 || slab.pointee.next >= 0 { removeSlab(number) }
+  }
+
+  @inlinable
+  mutating func linkPartial(_ number: Int32) {
+    table[Int(number)].previous = -1
+    table[Int(number)].next = partial
+    if partial >= 0 { table[Int(partial)].previous = number }
+    partial = number
+  }
+
+  @inlinable
+  mutating func unlinkPartial(_ number: Int32) {
+    let (previous, next) = (table[Int(number)].previous, table[Int(number)].next)
+    if previous >= 0 { table[Int(previous)].next = next } else { partial = next }
+    if next >= 0 { table[Int(next)].previous = previous }
+    table[Int(number)].previous = -1
+    table[Int(number)].next = -1
+  }
+
+  @inlinable @inline(never)
+  mutating func addSlab() {
+    var number = vacant
+    if number >= 0 {
+      vacant = table[Int(number)].next
+    } else {
+      if tableCount == tableCapacity {
+        let grown = UnsafeMutablePointer<MemorySlab>.allocate(capacity: Int(tableCapacity) * 2)
+        grown.moveInitialize(from: table, count: Int(tableCount))
+        arena._withUnsafeGuaranteedRef { $0.retire(table) }
+        table = grown
+        tableCapacity *= 2
+      }
+      number = tableCount
+      tableCount += 1
+    }
+    (table + Int(number)).initialize(to: MemorySlab(base: arena._withUnsafeGuaranteedRef { $0.allocateChunk() }))
+    chunks += 1
+    linkPartial(number)
+  }
+
+  @inlinable @inline(never)
+  mutating func removeSlab(_ number: Int32) {
+    unlinkPartial(number)
+    arena._withUnsafeGuaranteedRef { $0.retireChunk(table[Int(number)].base!) }
+    table[Int(number)] = MemorySlab(base: nil)
+    table[Int(number)].next = vacant
+    vacant = number
+    chunks -= 1
+  }
+
+  @inlinable
+  func deallocate() {
+    for number in 0..<Int(tableCount) {
+      if let base = table[number].base { arena._withUnsafeGuaranteedRef { $0.deallocateChunk(base) } }
+    }
+    table.deallocate()
+  }
+}
+
+extension MemorySlabs {
+  /// The used slots of a chunk; empty for a freed chunk.
+  @inlinable
+  func slots(ofChunk chunk: Int32) -> Range<UInt32> {
+    let first = UInt32(bitPattern: chunk) << Self.slotsLog2
+    let slab = table[Int(chunk)]
+    return first..<(slab.base == nil ? first : first + slab.fresh)
+  }
+
+  /// Whether the slot, perhaps in a freed chunk, holds an entry.
+  @inlinable
+  func holds(_ slot: UInt32) -> Bool {
+    table[Int(slot >> Self.slotsLog2)].base != nil && isLive(slot)
+  }
+}
+
+/// The bookkeeping of one chunk of slots.
+@frozen @usableFromInline
+struct MemorySlab {
+  /// `nil` in a place whose chunk was freed.
+  @usableFromInline var base: UnsafeMutableRawPointer?
+  /// The first slot never handed out.
+  @usableFromInline var fresh: UInt32 = 0
+  /// The first returned slot, relative to the chunk, or `MemoryDetails.none`.
+  @usableFromInline var freeHead: UInt32 = MemoryDetails.none
+  @usableFromInline var live: UInt32 = 0
+  /// Neighbors in the list of chunks with room, or of vacant places (`next` only), or -1.
+  @usableFromInline var previous: Int32 = -1
+  @usableFromInline var next: Int32 = -1
+
+  @inlinable
+  init(base: UnsafeMutableRawPointer?) { self.base = base }
+}
+
+/// The data of a hit: 32 bytes with a `String` key and a one-word value, to save cache space.
+@frozen @usableFromInline
+struct MemoryEntry<Key, Value> {
+  @usableFromInline let key: Key
+  @usableFromInline var value: Value
+  /// In ticks of the store.
+  @usableFromInline var accessed: UInt32
+  @usableFromInline var use: MemoryUse
+  @usableFromInline var isMain: Bool
+  /// A hit reads the details only if this is set.
+  @usableFromInline var hasExpiry: Bool
+  @usableFromInline var hasCost: Bool
+
+  /// Stores only changes, so that the line of a hot entry stays shared between the processors.
+  @inlinable @inline(__always)
+  mutating func noteUse(in generation: UInt8, at tick: UInt32) {
+    if use.generation != generation { use = use.used(in: generation) }
+    if accessed != tick { accessed = tick }
+  }
+
+  @inlinable @inline(__always)
+  init(
+    key: Key, value: consuming Value, accessed: UInt32, use: MemoryUse, isMain: Bool, hasExpiry: Bool, hasCost: Bool
+  ) {
+    self.key = key
+    self.value = value
+    self.accessed = accessed
+    self.use = use
+    self.isMain = isMain
+    self.hasExpiry = hasExpiry
+    self.hasCost = hasCost
+  }
+}
+
+/// The data for eviction and replacement, apart from the data for hits.
+@frozen @usableFromInline
+struct MemoryDetails {
+  /// The neighbor towards the head (younger); `none` at the head, `free` in a slot without an entry.
+  @usableFromInline var previous: UInt32
+  /// The neighbor towards the tail (older); the next free slot in a slot without an entry.
+  @usableFromInline var next: UInt32
+  @usableFromInline var cost: Int64
+  @usableFromInline var hash: UInt64
+  /// Wall-clock nanoseconds since 1970; `Int64.max` for never.
+  @usableFromInline var expires: Int64
+
+  @inlinable static var expiresOffset: Int { 24 }
+
+  @inlinable static var none: UInt32 { 0xFFFF_FFFF }
+  @inlinable static var free: UInt32 { 0xFFFF_FFFE }
+
+  @inlinable
+  init(hash: UInt64, cost: Int64, expires: Int64) {
+    previous = Self.none
+    next = Self.none
+    self.cost = cost
+    self.hash = hash
+    self.expires = expires
+  }
+}
+
+/// A removed key and value, to release outside the lock.
+@frozen @usableFromInline
+struct MemoryPair<Key, Value> {
+  /// `nil` if only the value was replaced.
+  @usableFromInline var key: Key?
+  @usableFromInline var value: Value
+
+  @inlinable @inline(__always)
+  init(key: Key?, value: Value) {
+    self.key = key
+    self.value = value
+  }
+}
+
+/// The two words of an owner with stamps for an entry.
+@frozen @usableFromInline
+struct MemoryStamps {
+  @usableFromInline var stamp: UInt64
+  /// The owner's word, such as the last transaction that the value was valid in.
+  @usableFromInline var validated: UInt64
+
+  @inlinable
+  init(stamp: UInt64, validated: UInt64) {
+    self.stamp = stamp
+    self.validated = validated
+  }
+}

@@ -1,0 +1,291 @@
+public import CPlatform
+public import CXXHash
+public import Synchronization
+
+extension MemoryStore {
+  // An owner with stamps gives every mutation a unique, growing one. A shard keeps the latest stamp of each of 64
+  // groups of keys, so that a late mutation, or a value read before a mutation, cannot replace a newer one, even if its
+  // key is missing. Each mutation also advances its key's version under the shard's lock, which invalidates copies kept
+  // elsewhere.
+
+  /// The latest stamp of the key's group, taken before reading a value to `promote`; `nil` once closed.
+  @inlinable
+  package func token(hash: UInt64) -> UInt64? {
+    guard let shard = lockShard(hash: hash) else { return nil }
+    defer { shard.pointee.unlockUnchanged() }
+    return stripe(shard, hash).pointee
+  }
+
+  /// Announces a mutation before its `insert` or `remove`: from now on no older value is promoted. Releases nothing and
+  /// calls nothing back, so another lock may be held.
+  @inlinable
+  package func advanceStripe(hash: UInt64, to stamp: UInt64) {
+    guard let shard = lockShard(hash: hash) else { return }
+    let stripe = stripe(shard, hash)
+    if stamp > stripe.pointee { stripe.pointee = stamp }
+    shard.pointee.unlockUnchanged()
+  }
+
+  /// Announces a mutation that others can already read elsewhere: the entry under `key` counts as expired, and keeps
+  /// its place for the `insert` that follows.
+  package func announce(_ key: Key, hash: UInt64, stamp: UInt64) {
+    guard let shard = lockShard(hash: hash) else { return }
+    defer { shard.pointee.unlock() }
+    let stripe = stripe(shard, hash)
+    if stamp > stripe.pointee { stripe.pointee = stamp }
+    guard let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp < stamp else {
+      return
+    }
+    shard.pointee.core.table.entries[place].hasExpiry = true
+    shard.pointee.core.details(at: place).pointee.expires = Self.superseded
+    versions?.advance(hash: hash)
+  }
+
+  /// Replaces the expiry of an entry with an announced change.
+  @inlinable static var superseded: Int64 { .min }
+
+  /// Stores a mutation's value, unless its group has seen a newer one: then it only removes older values.
+  ///
+  /// - Parameters:
+  ///   - isNewest: Whether it is the newest mutation of its key; `nil` to decide by the group.
+  ///   - onPlaced: Called when the value is visible, before releases; also if the store is closed.
+  @inlinable
+  package func insert(
+    _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
+    validated: UInt64 = 0, isNewest known: Bool? = nil, onPlaced: (() -> Void)? = nil
+  ) -> MemoryOutcome {
+    let tick = ticks.now
+    var releases = Releases()
+    guard let shard = lockShardToInsert(hash: hash) else {
+      onPlaced?()
+      return .closed
+    }
+    let stripe = stripe(shard, hash)
+    var isOver = false
+    let isNewest = known ?? (stamp >= stripe.pointee)
+    if isNewest {
+      stripe.pointee = max(stripe.pointee, stamp)
+      isOver = put(
+        shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
+        &releases)
+    } else {
+      removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
+      releases.append(Pair(key: nil, value: value))
+    }
+    versions?.advance(hash: hash)
+    shard.pointee.unlock()
+    onPlaced?()
+    finish(key, hash: hash, isOver: isOver, expires: isNewest ? expires : .max, releases)
+    return isNewest ? .done : .superseded
+  }
+
+  /// Stores a value read from elsewhere, unless its group has seen a mutation since `token` or a newer value is here.
+  @inlinable
+  package func promote(
+    _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
+    validated: UInt64 = 0, token: UInt64
+  ) -> MemoryOutcome {
+    let tick = ticks.now
+    var releases = Releases()
+    guard let shard = lockShardToInsert(hash: hash) else { return .closed }
+    var isAllowed = stripe(shard, hash).pointee == token
+    if isAllowed, let place = shard.pointee.core.find(key, hash: hash) {
+      isAllowed = stamps(shard, place).pointee.stamp <= stamp
+    }
+    var isOver = false
+    if isAllowed {
+      isOver = put(
+        shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
+        &releases)
+    } else {
+      releases.append(Pair(key: nil, value: value))
+    }
+    shard.pointee.unlock()
+    finish(key, hash: hash, isOver: isOver, expires: isAllowed ? expires : .max, releases)
+    return isAllowed ? .done : .superseded
+  }
+
+  /// Sets `validated` of the entry that `stamp` wrote; `false` if it is gone.
+  @inlinable @discardableResult
+  package func revalidate(_ key: Key, hash: UInt64, stamp: UInt64, validated: UInt64) -> Bool {
+    guard let shard = lockShard(hash: hash) else { return false }
+    defer { shard.pointee.unlock() }
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return false }
+    let stamps = stamps(shard, place)
+    guard stamps.pointee.stamp == stamp else { return false }
+    stamps.pointee.validated = validated
+    return true
+  }
+
+  /// Removes the entry that `stamp` wrote, without a mutation; `false` if it is gone.
+  ///
+  /// - Parameter moment: A stamp taken since the entry was removed elsewhere, which keeps older values from promotion.
+  ///   0 if it was not removed.
+  @inlinable @discardableResult
+  package func discard(_ key: Key, hash: UInt64, stamp: UInt64, moment: UInt64 = 0) -> Bool {
+    var releases = Releases()
+    guard let shard = lockShard(hash: hash) else { return false }
+    var isFound = false
+    if moment > 0 {
+      let stripe = stripe(shard, hash)
+      if moment > stripe.pointee { stripe.pointee = moment }
+    }
+    if let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp == stamp {
+      take(shard, place: place, &releases)
+      isFound = true
+    }
+    versions?.advance(hash: hash)
+    shard.pointee.unlock()
+    release(releases)
+    return isFound
+  }
+
+  /// Records a removal, and removes older values. `onPlaced` is called as by `insert`.
+  @inlinable @discardableResult
+  package func remove(_ key: Key, hash: UInt64, stamp: UInt64, onPlaced: (() -> Void)? = nil) -> MemoryOutcome {
+    var releases = Releases()
+    guard let shard = lockShard(hash: hash) else {
+      onPlaced?()
+      return .closed
+    }
+    let stripe = stripe(shard, hash)
+    if stamp > stripe.pointee { stripe.pointee = stamp }
+    removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
+    shard.pointee.core.shrinkAfterRemoval()
+    versions?.advance(hash: hash)
+    shard.pointee.unlock()
+    onPlaced?()
+    release(releases)
+    return .done
+  }
+
+  /// Records a mutation of every key, or a removal of all entries before `stamp`.
+  package func advanceAllStripes(to stamp: UInt64) {
+    // Shards may be merged or split concurrently; a new shard's stripes are the latest of any shard's, so stripes never
+    // go back.
+    for number in 0..<Self.shardCount {
+      let shard = shard(number)
+      shard.pointee.lock()
+      if let stripes = shard.pointee.core.stripes {
+        for stripe in 0..<MemoryCore<Key, Value>.stripeCount where stripes[stripe] < stamp { stripes[stripe] = stamp }
+      }
+      shard.pointee.unlock()
+    }
+  }
+
+  /// Nanoseconds since 1970, or `nil` if it is missing. Not an access.
+  package func expires(_ key: Key, hash: UInt64) -> Int64? {
+    guard let shard = lockShard(hash: hash) else { return nil }
+    defer { shard.pointee.unlockUnchanged() }
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
+    return shard.pointee.core.table.entries[place].hasExpiry
+      ? shard.pointee.core.details(at: place).pointee.expires : .max
+  }
+
+  // MARK: Under the lock
+
+  @inlinable @inline(__always)
+  func stripe(_ shard: UnsafeMutablePointer<Shard>, _ hash: UInt64) -> UnsafeMutablePointer<UInt64> {
+    guard let stripes = shard.pointee.core.stripes else { preconditionFailure("The store was made without stamps.") }
+    return stripes + shard.pointee.core.stripe(hash)
+  }
+
+  @inlinable @inline(__always)
+  func stamps(_ shard: UnsafeMutablePointer<Shard>, _ place: Int) -> UnsafeMutablePointer<MemoryStamps> {
+    shard.pointee.core.slabs.stamps(shard.pointee.core.table.slot(at: place))
+  }
+
+  @inlinable @inline(__always)
+  func stampOf(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32) -> UInt64 {
+    shard.pointee.core.stripes == nil ? 0 : shard.pointee.core.slabs.stamps(slot).pointee.stamp
+  }
+
+  @inlinable
+  func removeOlder(
+    _ shard: UnsafeMutablePointer<Shard>, _ key: Key, hash: UInt64, stamp: UInt64, _ releases: inout Releases
+  ) {
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return }
+    if stampOf(shard, shard.pointee.core.table.slot(at: place)) < stamp { take(shard, place: place, &releases) }
+  }
+}
+
+extension MemoryStore {
+  /// How many look-ups are prefetched at once: about as many as the processor can have loads under way.
+  @inlinable static var groupSize: Int { 16 }
+
+  /// Calls `body` with the index and hash of each key in order, after prefetching the data for the look-up.
+  @inlinable @inline(__always)
+  package func withHashes(of keys: [Key], _ body: (Int, UInt64) -> Void) {
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.groupSize) { hashes in
+      var start = 0
+      while start < keys.count {
+        let end = min(start &+ Self.groupSize, keys.count)
+        let mask = mask.load(ordering: .relaxed)
+        var hasObjects = !_isPOD(Value.self)
+        prefetch(keys, start..<end)
+        for index in start..<end {
+          let hash = hash(of: keys[index])
+          hashes[index &- start] = hash
+          hasObjects = hasObjects || Self.isElsewhere(keys[index])
+          prefetch(hash: hash, mask: mask)
+        }
+        if hasObjects, Self.isCopied, let reader = readers.enter() {
+          for index in start..<end { prefetchObjects(hash: hashes[index &- start], mask: mask) }
+          reader.pointee.leave()
+        }
+        for index in start..<end { body(index, hashes[index &- start]) }
+        start = end
+      }
+    }
+  }
+
+  @inlinable @inline(__always)
+  func prefetch(_ keys: [Key], _ range: Range<Int>) {
+    guard Key.self == String.self else { return }
+    keys.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress else { return }
+      for index in range { Self.prefetchObject(base + (index &* MemoryLayout<Key>.stride &+ 8), distance: 32) }
+    }
+  }
+
+  /// Whether the key has an out-of-line part. A string of up to 15 bytes is in place.
+  @inlinable @inline(__always)
+  static func isElsewhere(_ key: borrowing Key) -> Bool {
+    if Key.self == String.self { return unsafeBitCast(copy key, to: String.self).utf8.count > 15 }
+    return !_isPOD(Key.self)
+  }
+
+  /// Prefetches the references of the entry with a hash, if it exists. For an announced reader.
+  ///
+  /// The data may be inconsistent, so it is only prefetched.
+  @inlinable @inline(__always)
+  func prefetchObjects(hash: UInt64, mask: Int) {
+    let shard = shard(number(of: hash, mask: mask))
+    guard let version = shard.pointee.version.version() else { return }
+    let words = shard.pointee.view.words.load(ordering: .relaxed)
+    let base = shard.pointee.view.entries.load(ordering: .relaxed)
+    // Both belong to one table, which stays until this reader leaves.
+    guard shard.pointee.version.isCurrent(version), let found = Self.search(words, hash: hash), found.word != 0 else {
+      return
+    }
+    let entry = UnsafeRawPointer(bitPattern: base).unsafelyUnwrapped + found.place &* MemoryLayout<Entry>.stride
+    if !_isPOD(Value.self), MemoryLayout<Value>.size == MemoryLayout<UInt>.size {
+      Self.prefetchObject(entry + MemoryTable<Key, Value>.valueOffset, distance: 0)
+    }
+    // A string's bytes are 32 bytes behind the object that its second word points to. For a short string the word is
+    // not an address, which is harmless.
+    let (word, distance): (Int, UInt) = Key.self == String.self ? (8, 32) : (0, 0)
+    if !_isPOD(Key.self), MemoryLayout<Key>.size >= word &+ 8 {
+      Self.prefetchObject(entry + word, distance: distance)
+    }
+  }
+
+  @inlinable @inline(__always)
+  static func prefetchObject(_ place: UnsafeRawPointer, distance: UInt) {
+    let reference = UInt(truncatingIfNeeded: cplatform_peek(place))
+    cxxhash_prefetch(UnsafeRawPointer(bitPattern: reference & addressBits &+ distance))
+  }
+
+  /// The bits of a reference word that hold its address.
+  @inlinable static var addressBits: UInt { 0x0000_FFFF_FFFF_FFF8 }
+}

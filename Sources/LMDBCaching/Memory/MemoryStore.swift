@@ -1,0 +1,335 @@
+public import CPlatform
+public import Synchronization
+
+/// The memory tier's core: a map from keys to values with adaptive S3-FIFO eviction, in up to 16 shards.
+///
+/// Any thread may call it. No callback or release runs under a shard's lock, except the body of `access`. Times are
+/// wall-clock nanoseconds since 1970. A mutation's stamp is unique and grows; an owner with stamps only uses the
+/// functions that take one, and others use `set` and `remove(_:hash:)`.
+///
+/// # Who may touch what
+///
+/// | | written by | read by |
+/// |---|---|---|
+/// | a shard's core: table, entries, slots, queues, ghosts | its lock's holder | the same |
+/// | key, value and word of an entry; `expires` and stamps of its details | the lock's holder | any thread, see below |
+/// | use and last access of an entry | any thread | any thread |
+/// | a shard's view | the lock's holder | any thread |
+/// | a thread's line (``MemoryReader``) | that thread | any thread |
+/// | totals, limits, the mask | any thread, atomically | any thread |
+///
+/// **Hits take no lock** (`MemoryStore+Look`). A look-up announces itself in its thread's line, reads the version of
+/// the shard's lock, follows the view to the table, copies the entry as bytes, and reads the version again. If it is
+/// unchanged, the copy is a consistent entry, and only then are its key and value used as such; before, only addresses
+/// read under the same version may be dereferenced. Then it compares the key, retains the value, notes the use, and
+/// leaves its line. After some failures, and for anything but a hit or a miss (an expired entry, a closed or resharding
+/// store), it leaves its line and takes the lock.
+///
+/// **Removed memory stays until its last reader leaves.** A value, a key, the memory of a table or of slots is taken
+/// out under the lock, and released after ``MemoryReaders/wait()``, which follows the lock: at once by the caller, or
+/// in batches by the disposal queue (`MemoryStore+Release`, ``DisposalQueue``, ``MemoryArena``). So a reader that
+/// copied an entry under an unchanged version can retain its value, which its owner has not released yet, and addresses
+/// read under an unchanged version never point to freed memory.
+///
+/// **Readers never wait while others wait for them.** A reader leaves its line before it takes a lock of the store. No
+/// thread waits for readers with a shard's lock held. A suspended reader delays only removals, as the holder of a lock
+/// would: the disposal queue has its bound, and callers wait beyond it.
+///
+/// **Noting a use may hit another entry** if the table was changed in the meantime. That only affects when the entry is
+/// evicted; the memory still belongs to the table, see above.
+@usableFromInline
+// Unchecked: the memory of the shards is atomic or used as the table above says, and is freed with the last reference
+// to the store.
+package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
+  @usableFromInline typealias Entry = MemoryEntry<Key, Value>
+  @usableFromInline typealias Shard = MemoryShard<Key, Value>
+  @usableFromInline typealias Pair = MemoryPair<Key, Value>
+  @usableFromInline typealias Releases = MemoryReleases<Key, Value>
+
+  /// One allocation: the totals (128 bytes), the shards.
+  @usableFromInline let memory: UnsafeMutableRawPointer
+  @usableFromInline let readers: MemoryReaders
+  @usableFromInline let arena: MemoryArena
+  @usableFromInline let seed = KeyIdentity.seed
+  @usableFromInline let ticks: MemoryTicks
+  @usableFromInline let clock: CacheClock
+  @usableFromInline let disposal: DisposalQueue<Pair>
+  @usableFromInline let isCheapToRelease: (@Sendable (Value) -> Bool)?
+  /// Advanced with every mutation that has a stamp.
+  @usableFromInline let versions: KeyVersions?
+
+  /// The number of shards in use less one. A reader checks it again under the shard's lock.
+  @usableFromInline let mask: Atomic<Int>
+  @usableFromInline let countLimits: Atomic<Int>
+  @usableFromInline let costLimits: Atomic<Int>
+  /// The count above which more shards are used.
+  @usableFromInline let splitCount: Atomic<Int>
+  /// Whether an entry with an expiry may exist, so that the timer is needed.
+  @usableFromInline let hasExpiring = Atomic<Bool>(false)
+
+  let generation = Atomic<Int>(0)
+  let resharding = Mutex<Void>(())
+  let autoTrim = Mutex(AutoTrim())
+
+  @inlinable static var shardCount: Int { 16 }
+  @inlinable static var shardsOffset: Int { 128 }
+
+  /// - Parameters:
+  ///   - countLimit: The maximum number of entries; negative for no limit.
+  ///   - costLimit: The maximum total cost; negative for no limit.
+  ///   - keepsStamps: Whether the functions that take a stamp will be used.
+  ///   - isCheapToRelease: Detects values that the caller may release at once; by default those without references.
+  package init(
+    countLimit: Int = .max, costLimit: Int = .max, clock: CacheClock = .system, keepsStamps: Bool = false,
+    isCheapToRelease: (@Sendable (Value) -> Bool)? = nil
+  ) {
+    let (countLimit, costLimit) = (Self.limit(countLimit), Self.limit(costLimit))
+    let shards = Self.shardCount(countLimit: countLimit, costLimit: costLimit, count: 0)
+    memory = .allocate(byteCount: Self.shardsOffset + Self.shardCount * Shard.stride, alignment: 128)
+    self.clock = clock
+    self.isCheapToRelease = isCheapToRelease
+    versions = keepsStamps ? KeyVersions() : nil
+    ticks = MemoryTicks(clock: clock)
+    mask = Atomic(shards - 1)
+    countLimits = Atomic(countLimit)
+    costLimits = Atomic(costLimit)
+    splitCount = Atomic(
+      Self.splitCount(countLimit: countLimit, costLimit: costLimit, shards: shards))
+    memory.bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
+    readers = MemoryReaders()
+    disposal = DisposalQueue(readers: readers)
+    arena = MemoryArena(chunkBytes: MemorySlabs.slabBytes(keepsStamps: keepsStamps))
+    for number in 0..<Self.shardCount {
+      let pointer = (memory + Self.shardsOffset + number * Shard.stride).bindMemory(to: Shard.self, capacity: 1)
+      pointer.initialize(to: Shard(mask: Int32(shards - 1), arena: .passUnretained(arena)))
+      if keepsStamps {
+        pointer.pointee.core.stripes = .allocate(capacity: MemoryCore<Key, Value>.stripeCount)
+        pointer.pointee.core.stripes!.initialize(repeating: 0, count: MemoryCore<Key, Value>.stripeCount)
+      }
+    }
+  }
+
+  deinit {
+    for number in 0..<Self.shardCount {
+      let shard = shard(number)
+      Self.destroy(shard.pointee.core.detach())
+      shard.pointee.core.table.deallocate(arena: .passUnretained(arena))
+      shard.pointee.core.slabs.deallocate()
+      shard.pointee.core.stripes?.deallocate()
+      shard.deinitialize(count: 1)
+    }
+    memory.deallocate()
+  }
+
+  // MARK: Parts
+
+  @inlinable @inline(__always)
+  func shard(_ number: Int) -> UnsafeMutablePointer<Shard> {
+    (memory + (Self.shardsOffset &+ number &* Shard.stride)).assumingMemoryBound(to: Shard.self)
+  }
+
+  @inlinable @inline(__always)
+  var totals: UnsafeMutablePointer<MemoryTotals> {
+    memory.assumingMemoryBound(to: MemoryTotals.self)
+  }
+
+  @inlinable @inline(__always)
+  func number(of hash: UInt64, mask: Int) -> Int { Int(truncatingIfNeeded: hash &>> 60) & mask }
+
+  /// The key's hash for the other functions; differs between processes.
+  @inlinable @inline(__always)
+  package func hash(of key: Key) -> UInt64 { KeyIdentity.hash(key, seed: seed) }
+
+  @inlinable @inline(__always)
+  func prefetch(hash: UInt64, mask: Int) {
+    shard(number(of: hash, mask: mask)).pointee.view.prefetch(hash: hash, stride: MemoryLayout<Entry>.stride)
+  }
+
+  /// Locks and returns the shard of `hash`, or returns `nil` once closed. Pass `isFetched` some time after
+  /// ``prefetch(hash:mask:)``.
+  @inlinable @inline(__always)
+  func lockShard(hash: UInt64, isFetched: Bool = false) -> UnsafeMutablePointer<Shard>? {
+    while true {
+      let mask = mask.load(ordering: .relaxed)
+      let number = number(of: hash, mask: mask)
+      if !isFetched { prefetch(hash: hash, mask: mask) }
+      let shard = shard(number)
+      shard.pointee.lock()
+      if Int(shard.pointee.core.mask) == mask { return shard }
+      let isClosed = shard.pointee.core.isClosed
+      shard.pointee.unlockUnchanged()
+      if isClosed { return nil }
+    }
+  }
+
+  /// For an insertion, which changes all of the shard: prefetches its lines together, since another processor often has
+  /// them.
+  @inlinable @inline(__always)
+  func lockShardToInsert(hash: UInt64) -> UnsafeMutablePointer<Shard>? {
+    let shard = UnsafeRawPointer(shard(number(of: hash, mask: mask.load(ordering: .relaxed))))
+    for offset in stride(from: 0, to: MemoryLayout<Shard>.size, by: 64) { cplatform_prefetch_to_write(shard + offset) }
+    return lockShard(hash: hash)
+  }
+
+  // MARK: Totals and limits
+
+  /// The number of entries, including expired ones that were not removed yet.
+  package var count: Int { max(0, totals.pointee.count.load(ordering: .relaxed)) }
+
+  package var totalCost: Int { Int(clamping: totals.pointee.cost.load(ordering: .relaxed)) }
+
+  package var isClosed: Bool {
+    let shard = shard(0)
+    shard.pointee.lock()
+    defer { shard.pointee.unlockUnchanged() }
+    return shard.pointee.core.isClosed
+  }
+}
+
+/// The small queues' target share of all shards, which adapts to misses: see
+/// ``MemoryCore/evict(byCost:share:keeping:clock:cost:)``.
+@frozen @usableFromInline
+struct MemoryShare: ~Copyable {
+  /// In units of 2^-32.
+  @usableFromInline let units: Atomic<Int>
+
+  @inlinable static var unit: Int { 1 << 32 }
+  @inlinable static var start: Int { unit / 10 }
+  @inlinable static var least: Int { unit / 100 }
+  @inlinable static var most: Int { unit }
+
+  @inlinable
+  init() { units = Atomic(Self.start) }
+
+  @inlinable @inline(__always)
+  var value: Double { Double(units.load(ordering: .relaxed)) / Double(Self.unit) }
+
+  /// Moves room for four entries to the small or the main queues, whichever evicted an entry too early. Concurrent
+  /// calls may count once. `count` is the number of entries in all shards.
+  @inlinable
+  borrowing func adapt(to recollection: MemoryGhosts.Recollection, count: Int) {
+    let step = Self.unit &* 4 / max(1, count)
+    switch recollection {
+    case .none, .early: return
+    case .lateInSmall: units.store(min(Self.most, units.load(ordering: .relaxed) &+ step), ordering: .relaxed)
+    case .lateInMain: units.store(max(Self.least, units.load(ordering: .relaxed) &- step), ordering: .relaxed)
+    }
+  }
+}
+
+/// Counters of a memory cache since it was made.
+public struct MemoryStatistics: Sendable, Hashable {
+  /// Look-ups that found a live value.
+  public var hits = 0
+  /// Look-ups of a missing or expired value.
+  public var misses = 0
+  /// Values stored under a free key.
+  public var insertions = 0
+  /// Entries removed to keep the limits, or by a trim.
+  public var evictions = 0
+  /// Entries removed because they had expired.
+  public var expirations = 0
+
+  public init() {}
+
+  /// Hits as a fraction of all look-ups, 0 without look-ups.
+  public var hitRatio: Double {
+    let lookups = hits + misses
+    return lookups == 0 ? 0 : Double(hits) / Double(lookups)
+  }
+}
+
+/// Time of the last access in 32 bits: ticks of 2^26 nanoseconds (67 ms) since the store was made, enough for 9 years.
+@usableFromInline
+package struct MemoryTicks: Sendable {
+  /// Unmanaged: counting references would be the most expensive part of a hit, and contended. The store keeps the
+  /// clock.
+  private let clock: CacheClock.Unretained
+  private let epoch: Int64
+
+  init(clock: CacheClock) {
+    self.clock = CacheClock.Unretained(clock)
+    epoch = clock.coarseNow
+  }
+
+  /// The present tick; the first one if the wall clock is before the store's creation.
+  @usableFromInline
+  var now: UInt32 {
+    let elapsed = max(0, clock.coarseNow &- epoch) >> 26
+    return UInt32(clamping: elapsed)
+  }
+
+  func nanoseconds(of tick: UInt32) -> Int64 {
+    epoch &+ Int64(tick) << 26
+  }
+}
+
+/// The count and cost of all shards, and their queues' shares, in a separate cache line.
+@frozen @usableFromInline
+struct MemoryTotals: ~Copyable {
+  @usableFromInline let count = Atomic<Int>(0)
+  /// Unsigned, because it passes the limit for a moment before an eviction.
+  @usableFromInline let cost = Atomic<UInt64>(0)
+  @usableFromInline let share = MemoryShare()
+
+  @inlinable
+  init() {}
+
+  @inlinable
+  func add(count: Int, cost: Int64) {
+    if count != 0 { self.count.wrappingAdd(count, ordering: .relaxed) }
+    if cost != 0 { self.cost.wrappingAdd(UInt64(bitPattern: cost), ordering: .relaxed) }
+  }
+}
+
+extension MemoryStore {
+  /// Checks the invariants between operations, with every shard locked.
+  package func _checkInvariants() {
+    resharding.withLock { _ in
+      for number in 0..<Self.shardCount { shard(number).pointee.lock() }
+      defer { for number in 0..<Self.shardCount { shard(number).pointee.unlockUnchanged() } }
+      var (count, cost) = (0, Int64(0))
+      for number in 0..<Self.shardCount {
+        let shard = shard(number)
+        shard.pointee.core._checkInvariants(seed: seed, keepsStamps: versions != nil)
+        shard.pointee.view._checkInvariants(of: shard.pointee.core)
+        count += shard.pointee.core.count
+        cost += shard.pointee.core.cost
+        precondition(
+          number <= mask.load(ordering: .relaxed) || shard.pointee.core.count == 0,
+          "a shard that is not in use holds entries")
+      }
+      precondition(count == totals.pointee.count.load(ordering: .relaxed), "the total count is wrong")
+      precondition(UInt64(cost) == totals.pointee.cost.load(ordering: .relaxed), "the total cost is wrong")
+    }
+  }
+}
+
+extension MemoryStore {
+  package var releasesAsynchronously: Bool {
+    let mode = disposal.mode.load(ordering: .relaxed)
+    return mode == DisposalQueue<Pair>.Mode.background || mode == DisposalQueue<Pair>.Mode.main
+  }
+
+  package var releasesOnMainThread: Bool {
+    disposal.mode.load(ordering: .relaxed) >= DisposalQueue<Pair>.Mode.main
+  }
+
+  /// Where values are released: by the caller, on a background queue, on the main thread now, or on it later.
+  package func setsRelease(asynchronously: Bool, onMainThread: Bool) {
+    typealias Mode = DisposalQueue<Pair>.Mode
+    let mode =
+      onMainThread
+      ? (asynchronously ? Mode.main : Mode.mainSynchronously) : (asynchronously ? Mode.background : Mode.caller)
+    disposal.mode.store(mode, ordering: .relaxed)
+  }
+
+  /// The moment `duration` from now, or `nil` if not in the future.
+  @usableFromInline
+  func moment(after duration: Duration) -> Int64? {
+    let nanoseconds = duration.clampedNanoseconds
+    if nanoseconds <= 0 { return nil }
+    let (moment, overflow) = clock.now.addingReportingOverflow(nanoseconds)
+    return overflow ? .max : moment
+  }
+}

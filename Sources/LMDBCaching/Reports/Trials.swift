@@ -1,0 +1,91 @@
+package import LMDB
+import Platform
+import Synchronization
+
+// For trials of the cache's promises only.
+
+extension DiskCache {
+  package var environment: Environment { store.environment }
+
+  /// Runs `body` without concurrent commits, with the files as after a kill. It must not use the cache.
+  package func betweenCommits<R: Sendable>(_ body: @escaping @Sendable () -> R) throws(CacheError) -> R {
+    try checkOpen()
+    return try store.writer.run { .success(body()) }
+  }
+
+  /// Whether every write is committed, and so at most one commit away from safety from a power cut.
+  package var isCommitted: Bool { !store.journal.hasPending.load(ordering: .acquiring) }
+
+  /// Removes unreferenced values at once, and empties segments that are mostly unused.
+  package func sweepValues() throws(CacheError) {
+    try checkOpen()
+    try store.writer.run { [store] in outcome { () throws(CacheError) in try store.valueKeeper.sweep() } }
+  }
+
+  /// Returns unused space of the database's file and of spare journal segments to the disk.
+  package func giveBackSpace() throws(CacheError) {
+    try checkOpen()
+    try store.writer.run { [store] in
+      outcome { () throws(CacheError) in
+        store.journal.giveBlocksBack()
+        try store.space.sweep()
+      }
+    }
+  }
+}
+
+extension DiskCache {
+  /// Removes entries with removed tags from the database, as upkeep does within a second or so.
+  package func sweepTags() throws(CacheError) {
+    try commitPending()
+    try store.writer.run { [store] in outcome { () throws(CacheError) in try store.trimmer.sweep() } }
+  }
+
+  /// Disagreements between the database's counts of the value log, the entries and the files. After ``sweepValues()``
+  /// also unreferenced segments. No other process may have the cache open.
+  package func valueLogFaults() throws(CacheError) -> [String] {
+    try checkOpen()
+    try flush()
+    // Keeps commits out.
+    return try store.writer.run { [store] in outcome { () throws(CacheError) in try Self.valueLogFaults(store) } }
+  }
+
+  private static func valueLogFaults(_ store: DiskStore) throws(CacheError) -> [String] {
+    let directory = store.place.directory
+    let activity = "Checking the values of \(store.directory)"
+    let found = try calling(activity) { () throws(SystemError) in
+      try ValueFolder(cache: directory).segments().map { ValueSegment.name($0.identifier) }
+    }
+    let used = try store.database.valueUsage().segments.keys.map { ValueSegment.name($0) }
+    var faults = Set(used).subtracting(found).map { "\($0) is used, and is not there" }
+    faults += Set(found).subtracting(used).map { "\($0) is there, and nothing refers to it" }
+    switch try DatabaseExamination(directory: directory, activity: activity) {
+    case .sound(_, let contents): if contents.corrected != nil { faults.append("the counts are not the entries'") }
+    default: faults.append("the database is damaged")
+    }
+    return faults
+  }
+}
+
+extension LMDBCache {
+  package func _checkInvariants() {
+    memoryCache._checkInvariants()
+    diskCache._checkInvariants()
+  }
+}
+
+extension DiskCache {
+  package func _checkInvariants() {
+    let journal = store.journal
+    journal.lock.withLock { journal._checkInvariants() }
+  }
+}
+
+package enum TestingMark {
+  /// Marks damaged files as sound, as if a medium had changed them without the system's knowledge.
+  package static func write(in path: String, durability: Durability = .ordered) throws(CacheError) {
+    try calling("Marking \(path)") { () throws(SystemError) in
+      _ = try CleanExitMark.write(in: Directory(path: path), durability: durability, .disk, wasVerified: true)
+    }
+  }
+}

@@ -1,0 +1,345 @@
+import LMDB
+import Platform
+import Synchronization
+
+/// Removes entries that have expired, or were removed by a tag, and where a limit asks for it those that are used
+/// least: see ``TrimPlan``. On the writer thread.
+// Sendable: `giveReserve` is set once, before anybody else knows the object; the rest is constant or Sendable.
+final class Trimmer: @unchecked Sendable {
+  /// How many entries one write transaction removes, and about how many bytes of them: the list of the pages that it
+  /// frees takes pages too. Commits wait for it meanwhile, reads do not.
+  private static let removalLength = 16_384
+  private static let removalBytes = 64 << 20
+  /// How many accesses one write transaction records.
+  private static let recordingLength = 1_000
+  /// How often it begins anew because of entries that were accessed after they had been chosen.
+  private static let maximumRounds = 3
+
+  let limits: Mutex<DiskLimits>
+  private let recency: RecencyTable
+  private let database: EntryDatabase
+  /// See ``RecordHeader/noteAccess(_:generation:)``: half of the turnover.
+  private let generation = Atomic<UInt32>(RecencyTable.granularity)
+  private let directory: CurrentDirectory
+  private let observers: StoreObservers
+  private let changes: ChangeTeller
+  private let clock: CacheClock
+  private let writer: Writer
+
+  init(
+    _ database: EntryDatabase, _ directory: CurrentDirectory, _ observers: StoreObservers,
+    _ changes: ChangeTeller, _ writer: Writer, _ recency: RecencyTable, limits: DiskLimits, clock: CacheClock
+  ) {
+    self.database = database
+    self.directory = directory
+    self.observers = observers
+    self.changes = changes
+    self.writer = writer
+    self.clock = clock
+    self.recency = recency
+    self.limits = Mutex(limits)
+  }
+
+  /// Gives back what blocks the cache keeps for removals on a full disk. Set once.
+  var giveReserve: @Sendable () -> Void = {}
+
+  private var counters: DiskCounters { database.counters }
+
+  /// Trims to the limits, if there is anything to look for.
+  func trimToLimits() throws(CacheError) {
+    if let goal = try goalOfLimits() { try trim(to: goal) }
+  }
+
+  private func goalOfLimits() throws(CacheError) -> TrimGoal? {
+    let limits = limits.withLock { $0 }
+    let metadata = try database.metadata()
+    var goal = TrimGoal(count: limits.count, cost: limits.cost)
+    if let age = limits.age {
+      goal.lastAccess = RecordHeader.seconds(clock.now.addingClamped(-max(0, age.clampedNanoseconds)))
+    }
+    if limits.freeDiskSpace > 0 {
+      let free = try calling("Looking at the free space of \(database.directoryName)") { () throws(SystemError) in
+        try directory.value.freeSpace()
+      }
+      // What is freed is used again before the files grow, and is given back soon.
+      let missing = limits.freeDiskSpace - free
+      if missing > 0 {
+        goal = Self.goal(
+          goal, freeing: missing, of: try usedBytes(), count: metadata.count, cost: metadata.totalCost)
+      }
+    }
+    let isSweepDue = try database.tagStatus().isSweepDue
+    let isNeeded =
+      metadata.count > goal.count || metadata.totalCost > goal.cost || goal.lastAccess > 0 || metadata.expiring > 0
+      || isSweepDue
+    return isNeeded ? goal : nil
+  }
+
+  /// Lowers a goal so that about so many bytes become free. A cost may be anything, and not bytes: so the same share
+  /// goes of the costs as of the bytes.
+  ///
+  /// - Parameters:
+  ///   - used: Bytes that all entries take.
+  ///   - count: Number of all entries.
+  ///   - cost: The sum of their costs.
+  static func goal(_ goal: TrimGoal, freeing missing: Int, of used: Int, count: Int, cost: Int) -> TrimGoal {
+    let used = Int128(max(1, used))
+    let missing = min(Int128(missing), used)
+    /// Rounded down: something has to go.
+    func rest(of total: Int) -> Int { Int(Int128(total) * (used - missing) / used) }
+    var goal = goal
+    // Where entries cost nothing the others would go for them.
+    if cost >= count {
+      goal.cost = min(goal.cost, rest(of: cost))
+    } else {
+      goal.count = min(goal.count, rest(of: count))
+    }
+    return goal
+  }
+
+  /// Bytes of the database's pages in use and of the values in the log.
+  private func usedBytes() throws(CacheError) -> Int {
+    let info = try database.accessing("Measuring \(database.directoryName)") { () throws(LMDBError) in
+      try database.environment.info()
+    }
+    return try info.usedBytes.addingClamped(database.valueUsage().bytes)
+  }
+
+  /// Removes what was removed by a tag, if there may be any.
+  func sweep() throws(CacheError) {
+    if try database.tagStatus().isSweepDue { try trim(to: TrimGoal()) }
+  }
+
+  /// How long a removal by tag is remembered at least. A process that was suspended for as long with writes of tagged
+  /// entries that it had not committed loses those.
+  private static let memoryOfTags: UInt64 = 3_600_000_000_000
+  /// How many of them one transaction forgets.
+  private static let forgettingLength = 10_000
+
+  /// Forgets removals by tag that upkeep has carried out and that are old.
+  ///
+  /// - Parameter now: A stamp of now.
+  func forgetTags(now: UInt64) throws(CacheError) {
+    let status = try database.tagStatus()
+    let oldest = min(status.swept, now > Self.memoryOfTags ? now - Self.memoryOfTags : 0)
+    guard oldest > status.forgotten, try database.tagRemovals().removals.values.contains(where: { $0 <= oldest }) else {
+      return
+    }
+    try database.transact("Forgetting tags of \(database.directoryName)") { (session) throws(LMDBError) in
+      try session.forgetTags(upTo: oldest, limit: Self.forgettingLength)
+    }
+  }
+
+  /// Drops the tenth of the least rank, for a map that is full. Returns whether there was anything to drop.
+  func evictTenth() throws(CacheError) -> Bool {
+    let count = try database.metadata().count
+    if count == 0 { return false }
+    // A removal takes pages too before it gives its own back, so not too many at once.
+    try trim(to: TrimGoal(count: count - max(1, count / 10)), removalLength: 100)
+    // What a transaction frees, the next but one can use.
+    try database.transact("Trimming \(database.directoryName)") { _ in }
+    return true
+  }
+
+  /// Drops all entries, a few at a time, for a disk that is full.
+  func evictAll() throws(CacheError) -> Bool {
+    let count = try database.metadata().count
+    try trim(to: TrimGoal(count: 0), removalLength: 100)
+    return count > 0
+  }
+
+  /// Removes expired entries, then those of the least rank, until `goal` is reached: see ``TrimPlan``.
+  ///
+  /// It reads all entries twice: to find out up to which rank they go, and to find those. So it keeps no keys but those
+  /// of the next transaction, which removes them in their order and touches each page once.
+  func trim(to goal: TrimGoal, removalLength: Int = Trimmer.removalLength) throws(CacheError) {
+    let (removedTags, tags) = try database.tagRemovals()
+    let totalCost = try database.metadata().totalCost
+    do throws(CacheError) {
+      // Entries that cost nothing need not go where none costs anything.
+      if removalLength == Self.removalLength, goal.count == 0 || goal.cost == 0 && totalCost > 0 {
+        try removeEverything()
+      } else {
+        for _ in 0..<Self.maximumRounds {
+          let plan = try plan(goal, removalLength, removedTags)
+          if plan.victims == 0 { break }
+          if try remove(plan, removalLength, goal, removedTags) >= plan.victims { break }
+        }
+      }
+    } catch {
+      guard error.isOfFullDisk, removalLength > 1 else { throw error }
+      // A removal takes pages before it gives its own back: the fewer entries, the fewer pages.
+      giveReserve()
+      return try trim(to: goal, removalLength: max(1, removalLength / 16))
+    }
+    guard tags.isSweepDue else { return }
+    try database.transact("Sweeping \(database.directoryName)") { (session) throws(LMDBError) in
+      try session.noteSweep(upTo: tags.last)
+    }
+  }
+
+  /// Nothing may stay: whole pages at a time.
+  private func removeEverything() throws(CacheError) {
+    var stamp: UInt64 = 0
+    var count = 0
+    try database.transact("Trimming \(database.directoryName)") { (session) throws(LMDBError) in
+      count = session.metadata.count
+      stamp = session.metadata.lastStamp
+      try session.removeAllEntries()
+    }
+    counters.evictions.increment(by: count)
+    tellEvictionOfAll(observers.all, stamp)
+    changes.noteRemoval(ofAll: "", stamp: stamp, lastStamp: 0)
+  }
+
+  private func tellEvictionOfAll(_ observers: [any DiskStoreObserver], _ stamp: UInt64) {
+    if observers.isEmpty { return }
+    let moment = presentMoment()
+    for observer in observers { observer.didEvictAll(stamp: stamp, moment: moment) }
+  }
+
+  /// A stamp of now, for memory tiers to tell what they read before from what they read after. To be taken after the
+  /// commit: until then readers find what is removed.
+  private func presentMoment() -> UInt64 {
+    let journal = writer.journal
+    return journal.lock.withLock { journal.state.stamps.next(clock) }
+  }
+
+  /// Writers must not wait for a trim. But where the disk is full, a commit would take what the trim needs, and fail.
+  private func letCommitsGoFirst(_ removalLength: Int) {
+    if removalLength == Self.removalLength { writer.letCommitsGoFirst() }
+  }
+
+  private func plan(
+    _ goal: TrimGoal, _ removalLength: Int, _ removedTags: [UInt64: UInt64]
+  ) throws(CacheError) -> TrimPlan {
+    var plan = TrimPlan()
+    var scan = scan(goal, removedTags)
+    while try scan.next({ _, standing in plan.add(standing) }) { letCommitsGoFirst(removalLength) }
+    plan.choose(goal, now: RecordHeader.seconds(clock.now))
+    if let turnover = plan.turnover {
+      generation.store(max(RecencyTable.granularity, turnover / 2), ordering: .relaxed)
+    }
+    return plan
+  }
+
+  private func scan(_ goal: TrimGoal, _ removedTags: [UInt64: UInt64]) -> TrimScan {
+    TrimScan(
+      database, recency, observers, now: clock.now, generation: generation.load(ordering: .relaxed),
+      removedTags: removedTags, oldestCreation: goal.created)
+  }
+
+  /// Returns how many entries it removed: those that were written or accessed since they were chosen stay.
+  private func remove(
+    _ plan: TrimPlan, _ removalLength: Int, _ goal: TrimGoal, _ removedTags: [UInt64: UInt64]
+  ) throws(CacheError) -> Int {
+    var removed = 0
+    var victims = PackedKeys()
+    var scan = scan(goal, removedTags)
+    var isAtEnd = false
+    while !isAtEnd {
+      isAtEnd = try !scan.next { entry, standing in
+        if plan.chooses(standing) { victims.append(entry.key) }
+      }
+      if victims.count < removalLength && !isAtEnd { continue }
+      var start = 0
+      while start < victims.count {
+        removed += try remove(victims, from: &start, plan, scan, removalLength)
+        letCommitsGoFirst(removalLength)
+      }
+      victims.removeAll()
+    }
+    return removed
+  }
+
+  /// An entry that was removed, for those who have to be told.
+  private struct Removed {
+    let key: String
+    let stamp: UInt64
+    let cause: ChangeCause
+  }
+
+  /// One transaction. Returns how many entries it removed.
+  private func remove(
+    _ victims: PackedKeys, from start: inout Int, _ plan: TrimPlan, _ scan: TrimScan, _ removalLength: Int
+  ) throws(CacheError) -> Int {
+    let isTold = observers.count.load(ordering: .acquiring) > 0 || changes.isObserved
+    var told: [Removed] = []
+    var (removed, expired, untagged) = (0, 0, 0)
+    var lastStamp: UInt64 = 0
+    start = try database.transact("Trimming \(database.directoryName)") { [start] (session) throws(LMDBError) in
+      (removed, expired, untagged, told) = (0, 0, 0, [])
+      lastStamp = session.metadata.lastStamp
+      return try session.remove(victims, from: start, count: removalLength, bytes: Self.removalBytes) { entry in
+        let standing = scan.standing(of: entry)
+        guard plan.chooses(standing) else { return false }
+        removed += 1
+        func tell(_ key: UnsafeRawBufferPointer, _ stamp: UInt64, _ cause: ChangeCause) {
+          if isTold { told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: stamp, cause: cause)) }
+        }
+        switch standing {
+        case .unknown, .stray: break
+        case .expired(let key, let stamp):
+          expired += 1
+          tell(key, stamp, .expiry)
+        case .removed(let key, let stamp):
+          untagged += 1
+          tell(key, stamp, .write)
+        case .live(let key, let recency, _): tell(key, recency.stamp, .eviction)
+        }
+        return true
+      }
+    }
+    if isTold {
+      tell(told)
+    } else if removed > 0 {
+      // Who came since may have read what is gone, and nobody knows what that is.
+      tellEvictionOfAll(observers.all, lastStamp)
+      changes.feed.noteUntoldRemoval()
+    }
+    counters.expirations.increment(by: expired)
+    counters.evictions.increment(by: removed - expired - untagged)
+    return removed
+  }
+
+  private func tell(_ told: [Removed]) {
+    if told.isEmpty { return }
+    // The memory tiers hold nothing that the disk does not. Those count, too, that came since the transaction began.
+    let observers = observers.all
+    if !observers.isEmpty {
+      let moment = presentMoment()
+      for observer in observers {
+        for entry in told { observer.didEvict(entry.key, stamp: entry.stamp, moment: moment) }
+      }
+    }
+    for entry in told { changes.noteRemoval(entry.key, entry.stamp, entry.cause) }
+  }
+
+  /// Writes the noted accesses into their records.
+  func flushRecency() throws(CacheError) {
+    let accesses = recency.drain().sorted { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }
+    let generation = generation.load(ordering: .relaxed)
+    var start = 0
+    while start < accesses.count {
+      let end = min(start + Self.recordingLength, accesses.count)
+      try database.transact("Recording accesses in \(database.directoryName)") { (session) throws(LMDBError) in
+        for (key, access) in accesses[start..<end] {
+          try CacheKey.with(key.string) { (key) throws(LMDBError) in
+            try session.touch(key, lastAccess: access, generation: generation)
+          }
+        }
+      }
+      start = end
+      writer.letCommitsGoFirst()
+    }
+  }
+}
+
+struct TrimGoal: Sendable {
+  var count = Int.max
+  var cost = Int.max
+  /// Removes entries last accessed before this second.
+  var lastAccess: UInt32 = 0
+  /// Removes entries created before this second; they count as removed, not evicted.
+  var created: UInt32 = 0
+}

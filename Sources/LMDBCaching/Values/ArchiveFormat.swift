@@ -1,0 +1,151 @@
+import Foundation
+
+/// The encoding of a record's bytes. The numbers are part of the file format.
+public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
+  public let rawValue: UInt8
+
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The bytes themselves: `Data`.
+  public static let bytes = ArchiveFormat(rawValue: 1)
+  /// UTF-8 text: `String`.
+  public static let string = ArchiveFormat(rawValue: 2)
+  /// One byte, 0 or 1: `Bool`.
+  public static let bool = ArchiveFormat(rawValue: 3)
+  /// Eight bytes, two's complement: any signed integer.
+  public static let signedInteger = ArchiveFormat(rawValue: 4)
+  /// Eight bytes: any unsigned integer.
+  public static let unsignedInteger = ArchiveFormat(rawValue: 5)
+  /// Eight bytes, IEEE 754: `Double`.
+  public static let double = ArchiveFormat(rawValue: 6)
+  /// Four bytes, IEEE 754: `Float`.
+  public static let float = ArchiveFormat(rawValue: 7)
+  /// Eight bytes, IEEE 754: seconds since 2001-01-01 00:00 UTC, as `Date` counts them.
+  public static let date = ArchiveFormat(rawValue: 8)
+  /// Sixteen bytes: `UUID`.
+  public static let uuid = ArchiveFormat(rawValue: 9)
+  /// The string in UTF-8: a `URL` without a base.
+  public static let url = ArchiveFormat(rawValue: 10)
+
+  /// Elements side by side, little endian: arrays of scalars.
+  public static let int8Array = ArchiveFormat(rawValue: 16)
+  public static let int16Array = ArchiveFormat(rawValue: 17)
+  public static let int32Array = ArchiveFormat(rawValue: 18)
+  public static let int64Array = ArchiveFormat(rawValue: 19)
+  public static let uint8Array = ArchiveFormat(rawValue: 20)
+  public static let uint16Array = ArchiveFormat(rawValue: 21)
+  public static let uint32Array = ArchiveFormat(rawValue: 22)
+  public static let uint64Array = ArchiveFormat(rawValue: 23)
+  public static let floatArray = ArchiveFormat(rawValue: 24)
+  public static let doubleArray = ArchiveFormat(rawValue: 25)
+
+  /// CBOR (RFC 8949) of `CBOREncoder`: `Codable` values.
+  public static let cbor = ArchiveFormat(rawValue: 33)
+  /// An archive of `NSKeyedArchiver`: `NSCoding` objects.
+  public static let keyedArchive = ArchiveFormat(rawValue: 34)
+  /// Produced by ``ObjectCoding/customArchive``.
+  public static let custom = ArchiveFormat(rawValue: 35)
+  /// CBOR (RFC 8949) of `CBORKeyedArchiver`: `NSCoding` objects.
+  public static let objectGraph = ArchiveFormat(rawValue: 36)
+}
+
+extension ArchiveFormat {
+  /// Whether the bytes are a scalar, a text or an array of scalars, without a coder.
+  var isRaw: Bool { rawValue < 32 }
+
+  var isNumeric: Bool { Self.signedInteger.rawValue...Self.float.rawValue ~= rawValue || 16..<32 ~= rawValue }
+}
+
+extension ArchiveFormat: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .bytes: "bytes"
+    case .string: "string"
+    case .bool: "bool"
+    case .signedInteger: "signed integer"
+    case .unsignedInteger: "unsigned integer"
+    case .double: "double"
+    case .float: "float"
+    case .date: "date"
+    case .uuid: "uuid"
+    case .url: "url"
+    case .int8Array: "int8 array"
+    case .int16Array: "int16 array"
+    case .int32Array: "int32 array"
+    case .int64Array: "int64 array"
+    case .uint8Array: "uint8 array"
+    case .uint16Array: "uint16 array"
+    case .uint32Array: "uint32 array"
+    case .uint64Array: "uint64 array"
+    case .floatArray: "float array"
+    case .doubleArray: "double array"
+    case .cbor: "cbor"
+    case .keyedArchive: "keyed archive"
+    case .custom: "custom"
+    case .objectGraph: "object graph"
+    default: "format \(rawValue)"
+    }
+  }
+}
+
+/// Converts values to record bytes and back, without the cache, for comparison with other archivers.
+///
+/// Not part of the supported interface. For other purposes use `CBOREncoder` of the module `CBORCoding`.
+@_spi(Measuring)
+public enum CacheArchive {
+  /// Archives `value` and calls `body` with the bytes, which it must not keep.
+  public static func withBytes<V: Codable>(
+    of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) -> Void
+  ) throws(CacheError) {
+    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in body(format, bytes) }
+  }
+
+  /// Reads a value back from bytes in the format.
+  public static func value<V: Codable>(
+    _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat
+  ) throws(CacheError) -> V {
+    try ValueArchiver.value(type, from: bytes, format: format, forKey: "")
+  }
+}
+
+// The standard library's closures over bytes rethrow any error; these keep its type.
+
+extension [UInt8] {
+  /// Whether a file starts with a magic or a nonempty part of it.
+  func begins(with magic: [UInt8]) -> Bool {
+    !isEmpty && (count < magic.count ? magic.starts(with: self) : starts(with: magic))
+  }
+
+  @inline(__always)
+  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBytes { bytes -> Result<R, E> in
+      do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
+    }.get()
+  }
+
+  @inline(__always)
+  mutating func withMutableBytes<R, E: Error>(_ body: (UnsafeMutableRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeMutableBytes { bytes -> Result<R, E> in
+      do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
+    }.get()
+  }
+}
+
+extension Data {
+  @inline(__always)
+  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBytes { bytes -> Result<R, E> in
+      do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
+    }.get()
+  }
+}
+
+/// A stack buffer aligned to 16.
+@inline(__always)
+func withStackBytes<R, E: Error>(
+  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
+) throws(E) -> R {
+  try withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { bytes -> Result<R, E> in
+    do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
+  }.get()
+}

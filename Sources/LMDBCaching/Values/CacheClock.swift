@@ -1,0 +1,208 @@
+import Dispatch
+public import struct Foundation.Date
+import Platform
+import Synchronization
+
+/// A cache's source of time: the system, or a test.
+///
+/// The wall clock decides expiry, which is stored and read by other processes; the monotonic clock only measures
+/// intervals. The time for expiry never goes back, even if the wall clock is set back, so expired entries stay hidden.
+/// It then continues from its last value until the wall clock is ahead again.
+public struct CacheClock: Sendable {
+  enum Source: Sendable {
+    case system
+    case manual(ManualClock)
+  }
+
+  let source: Source
+  private let floor = TimeFloor()
+
+  /// The clocks of the operating system.
+  public static var system: CacheClock { CacheClock(source: .system) }
+
+  /// A clock that moves only with `clock`.
+  public static func manual(_ clock: ManualClock) -> CacheClock { CacheClock(source: .manual(clock)) }
+
+  func isSame(as other: CacheClock) -> Bool {
+    switch (source, other.source) {
+    case (.system, .system): true
+    case (.manual(let clock), .manual(let other)): clock === other
+    default: false
+    }
+  }
+
+  /// The time that decides expiry.
+  public var date: Date { Date(timeIntervalSince1970: Double(now) / 1e9) }
+
+  // Times are nanoseconds from here on.
+
+  /// The precise time for expiry, since 1970; never steps backwards by more than a millisecond.
+  @usableFromInline
+  package var now: Int64 { floor.time(wallTime, monotonic) }
+
+  /// Keeps ``now`` at or after `time`, which was observed elsewhere.
+  package func advance(toAtLeast time: Int64) { floor.advance(to: time, monotonic: monotonic) }
+
+  /// The time of the kernel's last tick (up to 10 ms ago), several times cheaper. It stands still while the wall clock
+  /// is behind an observed time.
+  @usableFromInline
+  package var coarseNow: Int64 { max(coarseWallTime, floor.latestTime) }
+
+  private var coarseWallTime: Int64 {
+    switch source {
+    case .system: Self.coarseSystemTime
+    case .manual(let clock): clock.now
+    }
+  }
+
+  private static var coarseSystemTime: Int64 {
+    #if os(Linux)
+      read(CLOCK_REALTIME_COARSE)
+    #else
+      read(CLOCK_REALTIME)
+    #endif
+  }
+
+  /// A clock for frequent reads without reference counting; the reading memory store keeps the `CacheClock`.
+  struct Unretained {
+    private let manual: Unmanaged<ManualClock>?
+    private let floor: Unmanaged<TimeFloor>
+
+    init(_ clock: CacheClock) {
+      switch clock.source {
+      case .system: manual = nil
+      case .manual(let clock): manual = .passUnretained(clock)
+      }
+      floor = .passUnretained(clock.floor)
+    }
+
+    var coarseNow: Int64 {
+      let latest = floor._withUnsafeGuaranteedRef { $0.latestTime }
+      guard let manual else { return max(CacheClock.coarseSystemTime, latest) }
+      return max(manual._withUnsafeGuaranteedRef { $0.now }, latest)
+    }
+  }
+
+  /// Since some fixed moment; never steps backwards.
+  package var monotonic: Int64 {
+    switch source {
+    case .system: Self.read(CLOCK_MONOTONIC)
+    case .manual(let clock): clock.monotonic
+    }
+  }
+
+  private var wallTime: Int64 {
+    switch source {
+    case .system: Self.read(CLOCK_REALTIME)
+    case .manual(let clock): clock.now
+    }
+  }
+
+  /// Calls `action` every `interval` until the returned timer is cancelled or released.
+  ///
+  /// With the system's clock the calls run one at a time on a queue of utility priority, each up to `tolerance` late
+  /// (by default a tenth of the interval). With a manual clock `ManualClock.advance(by:)` makes them, on its caller's
+  /// thread.
+  package func repeating(
+    every interval: Duration, tolerance: Duration? = nil, _ action: @escaping @Sendable () -> Void
+  ) -> CacheTimer {
+    // A year is enough, and keeps the timers' sums from overflowing.
+    let nanoseconds = min(max(1_000, interval.clampedNanoseconds), 365 * 86_400 * 1_000_000_000)
+    switch source {
+    case .manual(let clock):
+      let id = clock.addTimer(every: nanoseconds, action)
+      return CacheTimer { clock.removeTimer(id) }
+    case .system:
+      let leeway = tolerance.map { min(max(0, $0.clampedNanoseconds), nanoseconds) } ?? nanoseconds / 10
+      // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
+      nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
+      let step = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
+      timer.schedule(deadline: .now() + step, repeating: step, leeway: .nanoseconds(Int(clamping: leeway)))
+      timer.setEventHandler(handler: action)
+      timer.activate()
+      return CacheTimer { timer.cancel() }
+    }
+  }
+
+  private static let timers = DispatchQueue(label: "LMDBCaching.timers", qos: .utility, attributes: .concurrent)
+
+  private static func read(_ id: clockid_t) -> Int64 {
+    var time = timespec()
+    clock_gettime(id, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}
+
+/// A repeating action that ends when the timer is cancelled or released.
+package final class CacheTimer: Sendable {
+  private let stop: Mutex<(@Sendable () -> Void)?>
+
+  init(stop: @escaping @Sendable () -> Void) {
+    self.stop = Mutex(stop)
+  }
+
+  deinit { cancel() }
+
+  /// Ends the timer, without waiting for a running call.
+  package func cancel() {
+    let stop = stop.withLock { stop in
+      defer { stop = nil }
+      return stop
+    }
+    stop?()
+  }
+}
+
+extension Duration {
+  /// Clamped to 64 bits (about 292 years either way).
+  package var clampedNanoseconds: Int64 {
+    // Checked first: the components of durations beyond 64 bits of seconds trap.
+    if self >= .nanoseconds(Int64.max) { return .max }
+    if self <= .nanoseconds(Int64.min) { return .min }
+    let (seconds, attoseconds) = components
+    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+  }
+
+  /// A fraction, from 0 to 1, of a duration that is not negative. (Multiplication traps on overflow by rounding.)
+  func share(_ share: Double) -> Duration {
+    let length = clampedNanoseconds
+    return .nanoseconds(min(length, Int64(clamping: Int128(Double(length) * share))))
+  }
+}
+
+/// Remembers the latest time, so that setting the wall clock back does not revive expired entries.
+final class TimeFloor: Sendable {
+  /// The time is remembered in steps, so that not every read writes to shared memory.
+  private static let step: Int64 = 1_000_000
+
+  private let latest = Atomic<Int64>(.min)
+  /// The greatest lead over the monotonic clock.
+  private let lead = Atomic<Int64>(.min)
+
+  var latestTime: Int64 { latest.load(ordering: .relaxed) }
+
+  /// The wall clock's time, or after a step back, the time continued by the monotonic clock.
+  func time(_ wall: @autoclosure () -> Int64, _ monotonic: @autoclosure () -> Int64) -> Int64 {
+    // Loaded before the clock: if interrupted in between, a thread would take another's later reading for a clock that
+    // was set back.
+    let latest = latest.load(ordering: .acquiring)
+    let wall = wall()
+    var time = wall
+    if wall < latest {
+      time = max(latest, Self.sum(monotonic(), lead.load(ordering: .relaxed)))
+    }
+    if time >= Self.sum(latest, Self.step) { advance(to: time, monotonic: monotonic()) }
+    return time
+  }
+
+  func advance(to time: Int64, monotonic: Int64) {
+    let (difference, overflow) = time.subtractingReportingOverflow(monotonic)
+    lead.max(overflow ? .max : difference, ordering: .relaxed)
+    latest.max(time, ordering: .releasing)
+  }
+
+  private static func sum(_ first: Int64, _ second: Int64) -> Int64 {
+    let (sum, overflow) = first.addingReportingOverflow(second)
+    return overflow ? (first < 0 ? .min : .max) : sum
+  }
+}

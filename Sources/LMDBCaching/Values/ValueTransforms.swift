@@ -1,0 +1,263 @@
+public import Foundation
+
+/// The transforms of a cache.
+///
+/// A transformed payload begins with the number of its transforms, and their identifiers in order. Each transform can
+/// authenticate that list up to itself, so an authenticated cipher detects changes of it.
+struct ValueTransforms: Sendable {
+  let transforms: [any ValueTransform]
+  let isRequired: Bool
+
+  /// Values are shorter than 4 GiB, also after restoring.
+  static let maximumLength = (1 << 32) - 1
+
+  static let none = ValueTransforms(transforms: [])
+
+  init(transforms: [any ValueTransform]) {
+    self.transforms = transforms
+    isRequired = transforms.contains { $0.isRequired }
+  }
+
+  var isEmpty: Bool { transforms.isEmpty }
+
+  /// Returns the stored form, or `nil` if every transform was skipped.
+  func apply(to payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data? {
+    var bytes = Data(payload)
+    var applied: [UInt8] = []
+    for transform in transforms {
+      do {
+        // The storing checks the last result.
+        if bytes.count > Self.maximumLength {
+          throw ValueTransformError(.tooLarge, "Between two transforms it is longer than 4 GiB. Write it in parts.")
+        }
+        let context = context(entry, applied + [transform.identifier])
+        guard let transformed = try transform.apply(to: bytes, context) else {
+          if transform.isRequired {
+            throw ValueTransformError(
+              .left, "A transform that is required left it as it is. It must return what is to be stored, and not nil.")
+          }
+          continue
+        }
+        bytes = transformed
+        applied.append(transform.identifier)
+      } catch {
+        throw CacheError(
+          .encodingFailed, "The value of \(quoted(entry.key)) could not be transformed; nothing was written.",
+          underlying: error)
+      }
+    }
+    if applied.isEmpty { return nil }
+    return Data([UInt8(applied.count)] + applied) + bytes
+  }
+
+  func restore(_ payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data {
+    guard let count = payload.first.map(Int.init), count > 0, payload.count > count else {
+      throw failed(entry, ValueTransformError(.damaged, "The list of its transforms is damaged. Write it anew."))
+    }
+    let applied = Array(payload[1...count])
+    guard Set(applied).count == count else {
+      throw failed(entry, ValueTransformError(.damaged, "The list of its transforms names one twice. Write it anew."))
+    }
+    for transform in transforms where transform.isRequired && !applied.contains(transform.identifier) {
+      throw untransformed(entry.key)
+    }
+    var bytes = Data(payload[(count + 1)...])
+    for (index, identifier) in applied.enumerated().reversed() {
+      guard let transform = transforms.first(where: { $0.identifier == identifier }) else {
+        throw CacheError(
+          .missingTransform,
+          "The entry \(quoted(entry.key)) was written with the value transform \(name(identifier)), which is not among "
+            + "the cache's valueTransforms. It is kept; add the transform to read it.")
+      }
+      do {
+        bytes = try transform.restore(bytes, context(entry, applied[...index]))
+      } catch {
+        throw failed(entry, error)
+      }
+      guard bytes.count <= Self.maximumLength else {
+        throw failed(entry, ValueTransformError(.tooLarge, "It is longer than 4 GiB. Write it anew, in parts."))
+      }
+    }
+    return bytes
+  }
+
+  func untransformed(_ key: String) -> CacheError {
+    let required = transforms.filter(\.isRequired).map { name($0.identifier) }
+    return CacheError(
+      .untransformed,
+      """
+      The entry \(quoted(key)) was not written with \(required.joined(separator: ", ")), which the cache requires: it is \
+      from a time before that, or somebody has put it there. It is kept. Write it anew; to read entries from before, \
+      make the transform one that is not required, such as by acceptsPlainValues.
+      """)
+  }
+
+  private func failed(_ entry: TransformedEntry, _ error: any Error) -> CacheError {
+    CacheError(
+      .decodingFailed,
+      "The transformed value of \(quoted(entry.key)) cannot be restored: a wrong encryption key, or an entry that was "
+        + "changed. It is kept.", underlying: error)
+  }
+
+  private func name(_ identifier: UInt8) -> String {
+    switch identifier {
+    case 1: "1 (Zstandard compression)"
+    case 16: "16 (AES-GCM encryption)"
+    case 17: "17 (ChaCha20-Poly1305 encryption)"
+    default: "\(identifier)"
+    }
+  }
+
+  private func context(_ entry: TransformedEntry, _ applied: some Collection<UInt8>) -> ValueTransformContext {
+    ValueTransformContext(
+      key: entry.key, authenticatedData: entry.authenticatedData(applied), maximumLength: Self.maximumLength)
+  }
+}
+
+/// Changes the archived bytes of values on their way to the disk, and back: compression, encryption.
+///
+/// A cache applies its transforms in the order of ``CacheConfiguration/valueTransforms``, and undoes them in reverse.
+/// Each record names its transforms; when it is read, the list must contain them in any order. The memory tier holds
+/// plain values.
+///
+/// The functions are called on any reading or writing thread, concurrently, without a lock.
+public protocol ValueTransform: Sendable {
+  /// Identifies it in records: 128 … 255 for custom transforms; part of the file format. 1 … 127 belong to this
+  /// package, and a cache does not open with a custom transform in that range.
+  var identifier: UInt8 { get }
+
+  /// Whether every value must have gone through it; false by default. If true, other values are
+  /// ``CacheError/Code/untransformed``, and ``apply(to:_:)`` must not return `nil`.
+  ///
+  /// Require transforms that protect values, such as encryption; otherwise anyone who can write to the files could
+  /// replace protected values.
+  var isRequired: Bool { get }
+
+  /// Returns the changed bytes, or `nil` to skip this transform for the value.
+  func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data?
+
+  /// Undoes ``apply(to:_:)``. The bytes may be forged: it must throw rather than trap, and return at most
+  /// ``ValueTransformContext/maximumLength`` bytes.
+  func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data
+}
+
+protocol PackagedTransform: ValueTransform {}
+
+extension ValueTransform {
+  public var isRequired: Bool { false }
+}
+
+/// The entry's data for a transform.
+public struct ValueTransformContext: Sendable {
+  public let key: String
+  /// The key, the header's format, expiry, cost, tags and creation, and the transforms up to this one. An authenticated
+  /// cipher that includes it detects values with another key, a longer life or a stripped transform.
+  public let authenticatedData: Data
+  /// The maximum length of a restored value, in bytes.
+  public let maximumLength: Int
+}
+
+/// A transform could not be undone, or applied: what ``ValueTransform``s throw, and the cache as `underlying`.
+///
+/// Match on ``code``; the message is for people and may change between versions.
+public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvertible {
+  /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
+
+    /// The transform did not do it, for a reason of its own.
+    public static let failed = Code("failed")
+    /// The bytes are not what the transform made.
+    public static let damaged = Code("damaged")
+    /// The encryption key is none for the algorithm.
+    public static let unsuitableKey = Code("unsuitableKey")
+    /// A transform that every value has to go through left one as it was.
+    public static let left = Code("left")
+    /// What was restored is longer than a value may be.
+    public static let tooLarge = Code("tooLarge")
+  }
+
+  public var code: Code
+  /// What happened, and what can be done about it.
+  public var message: String
+  /// The failure beneath this one, where there is one.
+  public var underlying: (any Error)?
+
+  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+
+  /// A failure of a transform of your own.
+  public init(_ message: String, underlying: (any Error)? = nil) {
+    self.init(.failed, message, underlying: underlying)
+  }
+
+  public var errorDescription: String? { message }
+  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
+}
+
+/// The entry's properties that transforms authenticate.
+struct TransformedEntry {
+  let key: String
+  let utf8: UnsafeRawBufferPointer
+  let format: ArchiveFormat
+  /// Nanoseconds since 1970, or 0 for never.
+  let expires: Int64
+  let cost: Int
+  /// Seconds since 1970.
+  let created: UInt32
+  /// The reload time, and the end of the stale period; nanoseconds since 1970, or 0.
+  let refresh: Int64
+  let kept: Int64
+  let tags: TagHashes?
+
+  /// The bytes to authenticate: layout version, format, expiry, cost and creation in 22 bytes, little endian; the two
+  /// other times if set or if there are tags; the stored tags, if any; the number of transforms up to this one, and
+  /// their identifiers; and the key.
+  func authenticatedData(_ transforms: some Collection<UInt8>) -> Data {
+    let hasTimes = refresh != 0 || kept != 0 || tags != nil
+    var data = Data(capacity: 39 + (tags?.length ?? 0) + transforms.count + utf8.count)
+    data.append(tags != nil ? 3 : hasTimes ? 2 : 1)
+    data.append(format.rawValue)
+    withUnsafeBytes(of: expires.littleEndian) { data.append(contentsOf: $0) }
+    withUnsafeBytes(of: Int64(cost).littleEndian) { data.append(contentsOf: $0) }
+    withUnsafeBytes(of: created.littleEndian) { data.append(contentsOf: $0) }
+    if hasTimes {
+      for time in [refresh, kept] { withUnsafeBytes(of: time.littleEndian) { data.append(contentsOf: $0) } }
+    }
+    if let tags { data.append(contentsOf: UnsafeRawBufferPointer(start: tags.base, count: tags.length)) }
+    data.append(UInt8(transforms.count))
+    data.append(contentsOf: transforms)
+    data.append(contentsOf: utf8)
+    return data
+  }
+}
+
+extension ValueTransforms {
+  func apply(
+    to payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ key: CacheKey
+  ) throws(CacheError) -> Data? {
+    try apply(to: payload, TransformedEntry(header, header.tags, key))
+  }
+
+  /// - Parameter tags: The record's tags, used instead of the header's.
+  func restore(
+    _ payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ tags: EntryTags?, _ key: CacheKey
+  ) throws(CacheError) -> Data {
+    try withExtendedLifetime(tags) { () throws(CacheError) in
+      try restore(payload, TransformedEntry(header, tags?.hashes, key))
+    }
+  }
+}
+
+extension TransformedEntry {
+  fileprivate init(_ header: RecordHeader, _ tags: TagHashes?, _ key: CacheKey) {
+    self.init(
+      key: key.string, utf8: key.utf8, format: header.format, expires: header.expires, cost: header.cost,
+      created: header.created, refresh: header.refresh, kept: header.kept, tags: tags)
+  }
+}

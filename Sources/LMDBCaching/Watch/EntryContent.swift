@@ -1,0 +1,257 @@
+public import Synchronization
+
+/// The decoded content of one entry, kept until the entry changes, so that reading it again needs no shared lock,
+/// look-up or decoding.
+///
+/// It is never older than the cache's own answer: a write, removal, trim or expiry, in any process, makes the next read
+/// reload it.
+@usableFromInline
+package final class EntryContent<Content>: @unchecked Sendable {
+  // Unchecked: readers copy the content under a reader stripe, and it is freed after the last reader. The owner decides
+  // whether the content may be shared between threads.
+
+  /// Valid as long as this object.
+  @usableFromInline package let reader: EntryReader<Content>
+  private let observer: EntryVersionObserver
+
+  package init(_ cache: LMDBCache, key: String) {
+    observer = EntryVersionObserver(cache, key: key)
+    reader = EntryReader(observer)
+  }
+
+  deinit { reader.deallocate() }
+
+  /// Makes the next read reload the entry.
+  package func forget() {
+    // Expired content is never current.
+    reader.keep(.init(stamp: .init(version: 0, position: 0, expires: .min), content: nil))
+  }
+
+  /// Calls `load`, which reads the entry, and keeps its result. An unreadable entry is kept as missing content, so that it is not decoded
+  /// again.
+  @usableFromInline @inline(never)
+  package func load(_ load: () throws -> Content?) throws -> Content? {
+    let observed = observer.observe()
+    var content: Content?
+    var failure: (any Error)?
+    do { content = try load() } catch { failure = error }
+    if let observed, failure.map(isAboutTheEntry) ?? true {
+      reader.keep(.init(stamp: observer.stamp(observed), content: content))
+    }
+    if let failure { throw failure }
+    return content
+  }
+
+  /// Whether reading the entry again would give the same error.
+  private func isAboutTheEntry(_ error: any Error) -> Bool {
+    guard let error = error as? CacheError else { return true }
+    return [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .missingTransform].contains(
+      error.code)
+  }
+}
+
+/// The reading side of an ``EntryContent``, valid as long as that. A pointer, since a shared reference count would
+/// bounce between the processors of its readers.
+@usableFromInline
+package struct EntryReader<Content>: BitwiseCopyable {
+  @usableFromInline
+  struct Copy {
+    let stamp: EntryVersionObserver.Stamp
+    @usableFromInline let content: Content?
+  }
+
+  @usableFromInline let state: UnsafeMutablePointer<EntryState>
+
+  init(_ observer: EntryVersionObserver) {
+    state = .allocate(capacity: 1)
+    state.initialize(to: EntryState(observer))
+  }
+
+  /// Call it after the last reader.
+  func deallocate() {
+    free(state.pointee.current.load(ordering: .acquiring))
+    state.deinitialize(count: 1)
+    state.deallocate()
+  }
+
+  /// The content that was loaded last, or `nil` if the entry has changed since.
+  ///
+  /// The result is a copy with separate references, taken under a reader stripe.
+  // The effect is true of the whole: it retains, and releases nothing. So a caller need not count references to keep
+  // the owner of this reader. Without it the code is correct, but slower.
+  @inlinable @inline(never) @_effects(releasenone)
+  package func currentContent() -> Content?? {
+    let reading = EntryState.begin(state)
+    guard let copy = reading.copy else { return nil }
+    let content = copy.assumingMemoryBound(to: Copy.self).pointee.content
+    EntryState.end(reading)
+    return .some(content)
+  }
+
+  func keep(_ copy: Copy) {
+    let new = UnsafeMutablePointer<Copy>.allocate(capacity: 1)
+    new.initialize(to: copy)
+    let old = state.pointee.current.exchange(UnsafeMutableRawPointer(new), ordering: .acquiringAndReleasing)
+    guard old != nil else { return }
+    ReaderStripes.shared.waitForReaders()
+    free(old)
+  }
+
+  private func free(_ copy: UnsafeMutableRawPointer?) {
+    guard let copy = copy?.assumingMemoryBound(to: Copy.self) else { return }
+    copy.deinitialize(count: 1)
+    copy.deallocate()
+  }
+}
+
+/// The part of an ``EntryReader`` that does not depend on the type of its content.
+@usableFromInline
+struct EntryState: ~Copyable {
+  /// Points to an initialized `EntryReader.Copy`, which begins with a stamp, or nil.
+  let current = Atomic<UnsafeMutableRawPointer?>(nil)
+  /// Unmanaged, so that reading counts no references: the ``EntryContent`` that frees this state keeps the observer.
+  let observer: Unmanaged<EntryVersionObserver>
+  /// Unmanaged: the stripes are never freed.
+  let stripes: Unmanaged<ReaderStripes>
+
+  init(_ observer: EntryVersionObserver) {
+    self.observer = .passUnretained(observer)
+    stripes = .passUnretained(ReaderStripes.shared)
+  }
+
+  /// A copy that stays valid while the stripe is locked; `nil`, without a lock, if not current.
+  @usableFromInline
+  struct Reading: BitwiseCopyable {
+    @usableFromInline let copy: UnsafeRawPointer?
+    let lock: UnsafeMutablePointer<ShortLock>
+  }
+
+  @usableFromInline @inline(never)
+  static func begin(_ state: UnsafeMutablePointer<EntryState>) -> Reading {
+    let lock = state.pointee.stripes._withUnsafeGuaranteedRef { $0.mine }
+    lock.pointee.lock()
+    if let copy = state.pointee.current.load(ordering: .acquiring),
+      state.pointee.observer._withUnsafeGuaranteedRef({
+        $0.isCurrent(copy.loadUnaligned(as: EntryVersionObserver.Stamp.self))
+      })
+    {
+      return Reading(copy: copy, lock: lock)
+    }
+    lock.pointee.unlock()
+    return Reading(copy: nil, lock: lock)
+  }
+
+  /// Afterwards another thread may release the content. Not inlined, so that the compiler assumes this and retains the
+  /// content before.
+  @usableFromInline @inline(never)
+  static func end(_ reading: Reading) { reading.lock.pointee.unlock() }
+}
+
+/// Detects whether one entry has changed since it was read.
+@usableFromInline
+package final class EntryVersionObserver: Sendable {
+  @usableFromInline
+  struct Stamp: BitwiseCopyable {
+    let version: UInt64
+    /// The newest transaction of another process that the read has seen.
+    let position: UInt64
+    var expires: Int64 = .max
+  }
+
+  private let cache: LMDBCache
+  private let store: DiskStore
+  private let key: String
+  private let versions: KeyVersions
+  private let hash: UInt64
+  // Sendable: points into `versions`, which is retained.
+  private nonisolated(unsafe) let version: UnsafeMutablePointer<Atomic<UInt64>>
+
+  init(_ cache: LMDBCache, key: String) {
+    self.cache = cache
+    self.key = key
+    store = cache.store
+    versions = cache.memoryCache.versions
+    hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
+    version = versions.word(hash: hash)
+  }
+
+  @inline(__always)
+  func isCurrent(_ stamp: Stamp) -> Bool {
+    stamp.version == version.pointee.load(ordering: .acquiring) && stamp.position >= store.foreignPosition
+      && (stamp.expires == .max || store.clock.now < stamp.expires)
+  }
+
+  /// Returns the stamp to take before reading the entry, or `nil` if the result cannot be kept, because the cache is
+  /// closed or the entry is changing.
+  func observe() -> Stamp? {
+    let version = version.pointee.load(ordering: .acquiring)
+    if versions.isClosed || cache.memoryCache.isChanging(hash) { return nil }
+    return Stamp(version: version, position: store.foreignPosition)
+  }
+
+  func stamp(_ observed: Stamp) -> Stamp {
+    var stamp = observed
+    stamp.expires = cache.expires(key)
+    return stamp
+  }
+}
+
+extension LMDBCache {
+  /// In nanoseconds since 1970; `Int64.max` for an entry that never expires, is missing or cannot be read.
+  fileprivate func expires(_ key: String) -> Int64 {
+    CacheKey.with(key) { key in
+      if let expires = memoryCache.expires(key) { return expires }
+      do throws(CacheError) {
+        try diskCache.checkOpen()
+        let expires = try store.header(key)?.header.expires ?? 0
+        return expires == 0 ? .max : expires
+      } catch {
+        return .max
+      }
+    }
+  }
+}
+
+/// Counts the changes of keys, so that one comparison detects whether a copy of a value may be stale. Keys share 1,024
+/// counters.
+///
+/// The counter advances under the lock that makes a change visible: a reader that finds it unchanged after reading the
+/// value has the latest one.
+@usableFromInline
+package final class KeyVersions: @unchecked Sendable {
+  // Unchecked: the pointer leads to atomics and lives as long as this.
+
+  @inlinable static var groupBits: Int { 10 }
+  @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
+  private let closed = Atomic<Bool>(false)
+
+  init() {
+    words = .allocate(capacity: 1 << Self.groupBits)
+    for group in 0..<(1 << Self.groupBits) { (words + group).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    words.deinitialize(count: 1 << Self.groupBits)
+    words.deallocate()
+  }
+
+  @inlinable @inline(__always)
+  func word(hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
+    words + Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))
+  }
+
+  @inlinable @inline(__always)
+  func advance(hash: UInt64) { word(hash: hash).pointee.wrappingAdd(1, ordering: .releasing) }
+
+  func advanceAll() {
+    for group in 0..<(1 << Self.groupBits) { words[group].wrappingAdd(1, ordering: .releasing) }
+  }
+
+  var isClosed: Bool { closed.load(ordering: .acquiring) }
+
+  /// Invalidates every copy, for good.
+  func close() {
+    closed.store(true, ordering: .releasing)
+    advanceAll()
+  }
+}

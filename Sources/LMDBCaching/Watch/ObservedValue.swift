@@ -1,0 +1,204 @@
+public import Observation
+import Platform
+import Synchronization
+
+/// The value under a key, tracked by Observation: a SwiftUI view that reads ``value``,
+/// `withObservationTracking(_:onChange:)` and `Observations` are notified when any process writes, removes or trims the
+/// entry, or it expires.
+///
+/// ```swift
+/// let user = cache.observed(User.self, forKey: "user:42")
+/// withObservationTracking { print(user.value) } onChange: { refresh() }
+/// ```
+///
+/// Reading it reads the cache, and is as fresh as that. Notifications come on a thread of Swift's pool, soon after the
+/// change or expiry, within 55 ms after another process's commit, up to a hundred times a second. The last change is
+/// never missed. A change between the read and the end of the tracked closure is notified after that end: within 10 ms
+/// and as long again as the closure went on after it, or an hour if that is less. (If the entry changes 64 times by
+/// then, perhaps only with the next change.) It costs as much as ``LMDBCache/changes(withPrefix:bufferingLimit:)`` and
+/// keeps the cache alive.
+///
+/// Threads: any.
+public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendable {
+  /// The observed key.
+  public let key: String
+  /// The cache that is read.
+  public let cache: LMDBCache
+  private let observed: ObservedKey
+
+  init(_ cache: LMDBCache, key: String) {
+    self.key = key
+    self.cache = cache
+    observed = ObservedKey(cache, key: key)
+  }
+
+  /// The value, or `nil` if it is missing or unreadable, which is logged; ``read()`` throws the reason.
+  public var value: Value? { cache.diskCache.answer(nil) { () throws(CacheError) in try read() } }
+
+  /// Returns the value, or `nil` if it is missing.
+  ///
+  /// - Throws: as `value(forKey:)`.
+  public func read() throws(CacheError) -> Value? {
+    _ = observed.moment
+    return try cache.value(Value.self, forKey: key)
+  }
+}
+
+extension LMDBCache {
+  /// The value under `key` as an object that Observation tracks. Each call makes one; keep it as long as it is read.
+  public func observed<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) -> ObservedValue<V> {
+    ObservedValue(self, key: key)
+  }
+}
+
+/// Notifies Observation of changes of one entry. Read ``moment`` before the entry. Threads: any.
+package final class ObservedKey: Sendable {
+  private let changed: ObservedMoment
+  private let following: Task<Void, Never>
+
+  package init(_ cache: LMDBCache, key: String) {
+    // From now on, not from when the task runs.
+    var changes = KeyChanges(cache, key: key)
+    _ = changes.isNew(Self.entry(cache, key))
+    let changed = ObservedMoment()
+    self.changed = changed
+    following = Task { [weak changed, weak cache, changes] in
+      var changes = changes
+      // The first one is the present entry.
+      _ = await changes.next()
+      while await changes.next() {
+        guard let cache else { return }
+        // Most changes of other keys leave this entry as it is.
+        guard changes.isNew(Self.entry(cache, key)) else { continue }
+        guard changed?.advance() != nil else { return }
+        do { try await Task.sleep(for: ObservedMoment.pause) } catch { return }
+      }
+    }
+  }
+
+  deinit { following.cancel() }
+
+  /// `nil` if the entry is missing or unreadable.
+  private static func entry(_ cache: LMDBCache, _ key: String) -> CacheEntry? {
+    do throws(CacheError) { return try cache.entry(forKey: key) } catch { return nil }
+  }
+
+  /// How often the entry has changed. Reading it registers with Observation.
+  package var moment: Int { changed.present }
+}
+
+/// The value under a key and its later values, from ``LMDBCache/observe(_:forKey:)``.
+///
+/// ```swift
+/// for try await user in cache.observe(User.self, forKey: "user:42") { print(user) }
+/// ```
+///
+/// Each iterator starts with the present value and skips to the last of several pending changes. It ends when its task
+/// is cancelled or the cache is closed or released; it does not keep the cache alive.
+public struct CacheValues<Value: Codable & Sendable>: AsyncSequence, Sendable {
+  /// `nil` for a missing value.
+  public typealias Element = Value?
+  public typealias Failure = CacheError
+
+  private let cache: @Sendable () -> LMDBCache?
+  private let key: String
+
+  init(_ cache: LMDBCache, key: String) {
+    self.cache = { [weak cache] in cache }
+    self.key = key
+  }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(cache, key) }
+
+  /// Waits for the values in turn.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let cache: @Sendable () -> LMDBCache?
+    private let key: String
+    private var changes: KeyChanges?
+
+    fileprivate init(_ cache: @escaping @Sendable () -> LMDBCache?, _ key: String) {
+      self.cache = cache
+      self.key = key
+      changes = cache().map { KeyChanges($0, key: key) }
+    }
+
+    /// The next value, or `nil` if the sequence has ended.
+    ///
+    /// - Throws: as `value(forKey:)`, if the entry cannot be read as a `Value`. Another call waits for its replacement.
+    public mutating func next() async throws(CacheError) -> Value?? { try await next(isolation: nil) }
+
+    /// The next value, or `nil` if the sequence has ended.
+    ///
+    /// - Throws: as the other form.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(CacheError) -> Value?? {
+      while await changes?.next() == true {
+        guard let cache = cache() else { return nil }
+        do throws(CacheError) {
+          if try changes?.isNew(cache.entry(forKey: key)) == true {
+            return .some(try cache.value(Value.self, forKey: key))
+          }
+        } catch {
+          if error.code == .closed { return nil }
+          throw error
+        }
+      }
+      return nil
+    }
+  }
+}
+
+/// Notifies the observer of an entry when it expires; removal from the disk comes later.
+///
+/// The wall clock decides. If it has been set back, the alarm waits on.
+final class ExpiryAlarm: Sendable {
+  private static let tolerance = Duration.milliseconds(10)
+
+  private struct State {
+    var timer: CacheTimer?
+    /// Nanoseconds since 1970; 0 for never.
+    var expires: Int64 = 0
+  }
+
+  private let state = Mutex(State())
+  private let clock: CacheClock
+  private let key: String
+  private let mailbox: ChangeMailbox
+
+  init(_ clock: CacheClock, key: String, mailbox: ChangeMailbox) {
+    self.clock = clock
+    self.key = key
+    self.mailbox = mailbox
+  }
+
+  func set(_ expires: Int64) {
+    if state.withLock({ $0.expires == expires }) { return }
+    // Started and ended without the lock: a timer may fire at once.
+    let timer = expires == 0 ? nil : startTimer(expires)
+    let old = state.withLock { state in
+      let old = state.timer
+      state = State(timer: timer, expires: expires)
+      return old
+    }
+    old?.cancel()
+  }
+
+  private func startTimer(_ expires: Int64) -> CacheTimer {
+    let (rest, overflow) = expires.subtractingReportingOverflow(clock.now)
+    let interval = Duration.nanoseconds(overflow ? (expires < 0 ? 1 : .max) : max(1, rest))
+    return clock.repeating(every: interval, tolerance: Self.tolerance) { [weak self] in self?.ring(expires) }
+  }
+
+  private func ring(_ expires: Int64) {
+    // Early by the wall clock: wait on.
+    let next = clock.now < expires ? startTimer(expires) : nil
+    let (old, isCurrent) = state.withLock { state -> (CacheTimer?, Bool) in
+      // Another entry has replaced it, or another thread rings.
+      guard state.expires == expires, state.timer != nil else { return (next, false) }
+      let old = state.timer
+      state = next == nil ? State() : State(timer: next, expires: expires)
+      return (old, true)
+    }
+    old?.cancel()
+    if isCurrent, next == nil { mailbox.push(.expired(key: key))?() }
+  }
+}

@@ -1,0 +1,275 @@
+import LMDB
+import Logging
+import Platform
+import Synchronization
+
+/// Commits batches of the journal to the database, each as one transaction. On the writer thread.
+///
+/// A commit that failed after it took effect may be tried again: the database knows the last stamp of this journal that
+/// it has, so nothing is applied a second time, over what other processes have written since.
+// Sendable: the hooks are set once; the rest belongs to the writer thread, or is Sendable.
+final class Committer: @unchecked Sendable {
+  private let database: EntryDatabase
+  private let journal: Journal
+  private let durability: Durability
+  private let metrics: CacheMetrics
+  private let events: EventLog
+
+  /// Applies journals of dead processes whose writes are older than what is committed next. Is given
+  /// ``CommitBatch/leavesNothing``.
+  var applyOlderJournals: (Bool) throws(CacheError) -> Void = { _ in }
+  /// Drops some entries for a map that cannot grow; returns whether there were any.
+  var evict: () throws(CacheError) -> Bool = { false }
+  /// Drops all entries, in small transactions.
+  var evictAll: () throws(CacheError) -> Bool = { false }
+  /// Gives back what blocks the cache keeps for removals on a full disk.
+  var giveReserve: () -> Void = {}
+  /// Makes free pages holes.
+  var giveFreePages: () throws(CacheError) -> Void = {}
+  /// Told of what the cache holds after each commit.
+  var didCommit: (CacheMetadata) -> Void = { _ in }
+  /// Told that many keys were removed, with them perhaps what others wrote later.
+  var didRemoveMany: () -> Void = {}
+
+  /// The stamp of the last write of the journal that is in the database.
+  private(set) var committedStamp: UInt64 = 0
+
+  init(_ database: EntryDatabase, _ journal: Journal, durability: Durability, _ metrics: CacheMetrics, events: EventLog)
+  {
+    self.database = database
+    self.journal = journal
+    self.durability = durability
+    self.metrics = metrics
+    self.events = events
+  }
+
+  func commit(_ batch: CommitBatch) -> Result<CommitReport, CacheError> {
+    let start = journal.clock.monotonic
+    return outcome { () throws(CacheError) in
+      var report: CommitReport
+      do throws(CacheError) {
+        report = try applyInOrder(batch)
+      } catch {
+        guard error.isOfFullDisk, case let removals = journal.lock.withLock({ journal.removals }),
+          batch.leavesNothing || !removals.isEmpty
+        else { throw error }
+        try removeFirst(removals)
+        report = try applyInOrder(batch)
+      }
+      committedStamp = max(committedStamp, batch.segments.map(\.lastStamp).max() ?? 0)
+      database.counters.committedWrites.increment(by: batch.segments.reduce(0) { $0 + $1.count })
+      synchronizeIfNeeded(batch, &report)
+      let nanoseconds = journal.clock.monotonic - start
+      metrics.noteCommit(nanoseconds: nanoseconds)
+      database.counters.latencies.commits.record(nanoseconds: nanoseconds)
+      return report
+    }
+  }
+
+  /// To be called when the segments are taken back.
+  func didTakeBack(_ report: CommitReport) {
+    // Memory tiers have what this transaction left out: they must look again.
+    if report.isPartial { database.tracker.invalidate() }
+  }
+
+  /// Commits the removals of a batch before the rest, with the reserve: LMDB writes new pages before it frees old ones,
+  /// and what one transaction frees, the next but one can use.
+  private func removeFirst(_ removals: HiddenKeys) throws(CacheError) {
+    giveReserve()
+    if removals.isEmpty { return }
+    let activity = "Removing from \(database.directoryName)"
+    do throws(CacheError) {
+      try database.transact(activity) { (session) throws(LMDBError) in try remove(removals, &session) }
+    } catch {
+      // The list of the pages that it frees takes pages, too.
+      guard error.isOfFullDisk, removals.everything != 0, try evictAll() else { throw error }
+    }
+    try database.transact(activity) { _ in }
+    // Of the free pages some are holes, which take blocks of the disk when they are used.
+    try giveFreePages()
+  }
+
+  private func applyInOrder(_ batch: CommitBatch) throws(CacheError) -> CommitReport {
+    try applyOlderJournals(batch.leavesNothing)
+    if isMapNearlyFull { _ = makeRoom() }
+    return try apply(batch)
+  }
+
+  private func apply(_ batch: CommitBatch) throws(CacheError) -> CommitReport {
+    var report = CommitReport()
+    var metadata: CacheMetadata?
+    try database.transact("Committing to \(database.directoryName)", makingRoom: makeRoomForCommit) {
+      (session) throws(LMDBError) in
+      report = CommitReport()
+      let committed = if let own = batch.journal { try session.committedStamp(ofJournal: own) } else { UInt64(0) }
+      for segment in batch.segments where segment.lastStamp > committed { try apply(segment, &session, &report) }
+      try remove(batch.hidden, &session)
+      if let journal = batch.journal, let last = batch.segments.map(\.lastStamp).max(), last > committed {
+        try session.setCommittedStamp(last, ofJournal: journal)
+      }
+      metadata = session.metadata
+      journal.committingPosition.store(session.position, ordering: .sequentiallyConsistent)
+    }
+    if let metadata { didCommit(metadata) }
+    return report
+  }
+
+  private func makeRoomForCommit() -> Bool {
+    // The transaction is over: readers find nothing of it in the database.
+    journal.didNotCommit()
+    return makeRoom()
+  }
+
+  private func apply(
+    _ segment: JournalSegment, _ session: inout WriteSession, _ report: inout CommitReport
+  ) throws(LMDBError) {
+    if segment.clearStamp > session.foreignClearStamp { try session.removeAll(stamp: segment.clearStamp) }
+    if segment.clearStamp > 0 || !segment.prefixRemovals.isEmpty || !segment.tagRemovals.isEmpty { didRemoveMany() }
+    for (tag, stamp) in segment.tagRemovals { try session.removeAll(tag: tag, stamp: stamp) }
+    for removal in segment.prefixRemovals {
+      try removal.prefix.withBytes { (prefix) throws(LMDBError) in try session.removeAll(withPrefix: prefix) }
+    }
+    let plan = CommitPlan(segment, database.databaseKey)
+    for index in plan.entries.indices {
+      let entry = plan.entries[index]
+      switch entry.frame.operation {
+      case .put:
+        // Another process removed everything after this was written.
+        if entry.frame.stamp <= session.foreignClearStamp {
+          report.isPartial = true
+          continue
+        }
+        let isThere = try session.putUnlessRemoved(entry.frame.record, forKey: entry.databaseKey)
+        if !isThere { report.isPartial = true }
+      case .remove:
+        _ = try session.remove(entry.databaseKey, of: entry.frame.key)
+      case .removeAll, .removePrefix, .removeTag:
+        break  // Not in the index.
+      }
+    }
+    session.metadata.lastStamp = max(session.metadata.lastStamp, segment.lastStamp)
+  }
+
+  /// Removes what was replaced by writes that could not be recorded.
+  private func remove(_ hidden: HiddenKeys, _ session: inout WriteSession) throws(LMDBError) {
+    if hidden.everything > session.metadata.lastStamp {
+      try session.removeAll(stamp: hidden.everything)
+    } else if hidden.everything != 0 {
+      try session.removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.stamp < hidden.everything }
+    }
+    for removal in hidden.prefixes {
+      try removal.bytes.withBytes { (prefix) throws(LMDBError) in
+        try session.removeAll(withPrefix: prefix) { $0.stamp < removal.stamp }
+      }
+    }
+    for (tag, stamp) in hidden.tags { try session.removeAll(tag: tag, stamp: stamp) }
+    for (key, stamp) in hidden.stamps {
+      try key.withBytes { (key) throws(LMDBError) in
+        try database.databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
+          _ = try session.remove(databaseKey, of: key) { $0.stamp < stamp }
+        }
+      }
+    }
+  }
+
+  /// What went past the journal is in no image of it, and has to be on the disk before its write returns.
+  private func synchronizeIfNeeded(_ batch: CommitBatch, _ report: inout CommitReport) {
+    guard durability == .ordered, batch.segments.contains(where: { !$0.isMapped }) else { return }
+    do throws(CacheError) {
+      try database.synchronize()
+      report.isSynchronized = true
+    } catch {
+      report.synchronizationFailure = error
+    }
+  }
+
+  // MARK: Room in the map
+
+  /// Whether less than an eighth is left. LMDB cannot take anything out of a map that is full to the last page.
+  private var isMapNearlyFull: Bool {
+    do throws(LMDBError) {
+      let info = try database.environment.info()
+      return info.usedBytes > info.mapSize / 8 * 7
+    } catch {
+      return false  // The commit meets the same failure, and reports it.
+    }
+  }
+
+  /// Doubles the map, or drops entries where the address space is used up. While a snapshot keeps the map from growing
+  /// nothing is dropped: no limit asks for it, and the commit is tried again.
+  func makeRoom() -> Bool {
+    do throws(LMDBError) {
+      // What readers that died kept from being used again may be enough.
+      if try database.environment.checkReaders() > 0 { return true }
+      let size = try database.environment.info().mapSize
+      try database.environment.growMap(to: size.multipliedClamped(by: 2))
+      events.log(.notice, "cache map grown", ["directory": "\(database.directoryName)", "bytes": "\(size * 2)"])
+      return true
+    } catch {
+      if error.code == .busy { return false }
+      events.log(
+        .warning, "cache map is full and cannot grow: evicting",
+        ["directory": "\(database.directoryName)", "error": "\(error)"])
+    }
+    do throws(CacheError) {
+      return try evict()
+    } catch {
+      return false
+    }
+  }
+}
+
+/// A segment's frames in LMDB key order, so that writing them touches each page once.
+struct CommitPlan: ~Copyable {
+  struct Entry {
+    /// Eight big-endian bytes of the key, after the prefix shared by all; they decide most comparisons.
+    fileprivate(set) var order: UInt64 = 0
+    let databaseKey: UnsafeRawBufferPointer
+    let frame: JournalFrame
+  }
+
+  private(set) var entries: [Entry] = []
+  /// The memory of database keys that differ from their cache keys.
+  private var ownKeys: [UnsafeMutableRawBufferPointer] = []
+
+  init(_ segment: JournalSegment, _ databaseKey: DatabaseKey) {
+    entries.reserveCapacity(segment.count)
+    segment.forEachFrame { frame in
+      var key = frame.key
+      if !DatabaseKey.isPlain(key) {
+        let own = UnsafeMutableRawBufferPointer.allocate(byteCount: DatabaseKey.maximumLength, alignment: 1)
+        ownKeys.append(own)
+        key = UnsafeRawBufferPointer(rebasing: own[..<databaseKey.write(key, to: own)])
+      }
+      entries.append(Entry(databaseKey: key, frame: frame))
+    }
+    let shared = sharedPrefix
+    for index in entries.indices { entries[index].order = Self.order(entries[index].databaseKey, from: shared) }
+    entries.sort { first, second in
+      if first.order != second.order { return first.order < second.order }
+      if first.databaseKey.precedes(second.databaseKey) { return true }
+      // For two long keys with one digest, the later write wins.
+      return first.databaseKey.count == DatabaseKey.maximumLength && first.frame.stamp < second.frame.stamp
+        && second.databaseKey.elementsEqual(fast: first.databaseKey)
+    }
+  }
+
+  deinit { for key in ownKeys { key.deallocate() } }
+
+  private var sharedPrefix: Int {
+    guard let first = entries.first?.databaseKey else { return 0 }
+    var shared = first.count
+    for entry in entries where shared > 0 { shared = first.sharedPrefix(with: entry.databaseKey, limit: shared) }
+    return shared
+  }
+
+  @inline(__always)
+  private static func order(_ key: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
+    if key.count - start >= 8 {
+      return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+    }
+    var order: UInt64 = 0
+    for index in start..<key.count { order |= UInt64(key[index]) << (56 - 8 * UInt64(index - start)) }
+    return order
+  }
+}

@@ -1,0 +1,317 @@
+import Foundation
+import Platform
+import Synchronization
+
+extension DiskStore {
+  // MARK: Single writes
+
+  /// Writes a record. Returns when the write survives a process crash, and in ``Durability/full`` when it is on disk.
+  ///
+  /// If the write cannot be recorded (on a full disk, for example), an observer's write hides the disk's value and
+  /// succeeds: the observer places the value in memory, between `observers.beginPlacing` and `endPlacing`, then calls
+  /// ``didChange(_:_:by:)``. Other writes throw and change nothing.
+  ///
+  /// - Parameters:
+  ///   - transforms: What the value goes through, of the cache that writes it.
+  ///   - draft: Keeps the transformed and appended value for another attempt.
+  ///   - condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails, nothing
+  ///     is
+  ///     written, and the outcome says so.
+  @inline(__always)
+  func put(
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
+    by observer: (any DiskStoreObserver)?, draft: ValueDraft? = nil, if condition: (() -> Bool)? = nil
+  ) throws(CacheError) -> WriteOutcome {
+    if !transforms.isEmpty {
+      return try putTransformed(key, header, payload, transforms, by: observer, draft, if: condition)
+    }
+    return try putAsIs(key, header: header, payload: payload, by: observer, draft: draft, if: condition)
+  }
+
+  @inline(__always)
+  func putAsIs(
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    draft: ValueDraft? = nil, if condition: (() -> Bool)?
+  ) throws(CacheError) -> WriteOutcome {
+    try admit(.key(key.utf8))
+    if payload.count > inlineThreshold {
+      return try putSeparately(key, header: header, payload: payload, by: observer, draft, if: condition)
+    }
+    return try putInline(key, header: header, payload: payload, by: observer, if: condition)
+  }
+
+  private func putTransformed(
+    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
+    by observer: (any DiskStoreObserver)?, _ draft: ValueDraft?, if condition: (() -> Bool)?
+  ) throws(CacheError) -> WriteOutcome {
+    guard let bytes = try transformed(payload, transforms, key, header, draft) else {
+      return try putAsIs(key, header: header, payload: payload, by: observer, draft: draft, if: condition)
+    }
+    var header = header
+    header.flags.insert(.transformed)
+    return try bytes.withBytes { (bytes) throws(CacheError) in
+      try putAsIs(key, header: header, payload: bytes, by: observer, draft: draft, if: condition)
+    }
+  }
+
+  /// Applies the transforms, once for a draft.
+  func transformed(
+    _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms, _ key: CacheKey, _ header: RecordHeader,
+    _ draft: ValueDraft?
+  ) throws(CacheError) -> Data? {
+    guard let draft else { return try transforms.apply(to: payload, header, key) }
+    return try draft.transformed(for: header) { () throws(CacheError) in
+      try transforms.apply(to: payload, header, key)
+    }
+  }
+
+  private func putInline(
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    if condition: (() -> Bool)?
+  ) throws(CacheError) -> WriteOutcome {
+    let prepared = PreparedPut(key, header, payload)
+    let outcome = try append(
+      size: prepared.frameSize, hiding: observer == nil ? nil : .key(key.utf8), if: condition
+    ) { segment in
+      let stamp = journal.state.stamps.next(clock)
+      journal.state.writes.sets &+= 1
+      if let segment {
+        observers.announce(key.string, prepared.hash, stamp)
+        prepared.append(to: segment, stamp: stamp, flags: [])
+      } else {
+        observers.announceUnrecorded(key.string, prepared.hash, stamp)
+      }
+      return stamp
+    }
+    if outcome.isRefused { return outcome }
+    if !outcome.isRecorded, let failure = outcome.failure { journal.noteUnrecorded(failure) }
+    if outcome.isRecorded { didChange(key, outcome.stamp, by: observer) }
+    return outcome
+  }
+
+  private func putSeparately(
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    _ draft: ValueDraft?, if condition: (() -> Bool)?
+  ) throws(CacheError) -> WriteOutcome {
+    let value: AppendedValue
+    do throws(CacheError) {
+      value = try appended(payload, key, draft)
+    } catch {
+      if observer == nil || durability == .full || error.code == .closed { throw error }
+      journal.lock.withLock { if journal.state.gate.failure == nil { writer.note(error) } }
+      return try hide(key, error, if: condition)
+    }
+    defer { if draft == nil { value.end() } }
+    return try value.pointer.withBytes { (pointer) throws(CacheError) in
+      try putInline(key, header: header.referring, payload: pointer, by: observer, if: condition)
+    }
+  }
+
+  /// Notes a value that could not be recorded, so that only the observer has it.
+  private func hide(
+    _ key: CacheKey, _ error: CacheError, if condition: (() -> Bool)?
+  ) throws(CacheError) -> WriteOutcome {
+    var (stamp, position): (UInt64, UInt64) = (0, 0)
+    let appended = try journal.hideUnrecorded(error, .key(key.utf8), if: condition) { _ in
+      stamp = journal.state.stamps.next(clock)
+      journal.state.writes.sets &+= 1
+      observers.announceUnrecorded(key.string, key.hash, stamp)
+      position = database.foreignPosition
+      return stamp
+    }
+    if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
+    journal.noteUnrecorded(error)
+    return WriteOutcome(stamp: stamp, validated: position, failure: appended.failure, isRecorded: false)
+  }
+
+  /// Appends a value to the value log, once for a draft.
+  func appended(
+    _ payload: UnsafeRawBufferPointer, _ key: CacheKey, _ draft: ValueDraft?
+  ) throws(CacheError) -> AppendedValue {
+    if let value = draft?.appended { return value }
+    let value = try appendValue(payload, key: key)
+    draft?.appended = value
+    return value
+  }
+
+  func appendValue(
+    _ payload: UnsafeRawBufferPointer, key: CacheKey, isAwaited: Bool = false
+  ) throws(CacheError) -> AppendedValue {
+    try appending("Writing the value of \(quoted(key.string))") { (owner) throws(SystemError) in
+      try database.databaseKey.withDatabaseKey(key.utf8) { (key) throws(SystemError) in
+        try values.append(payload, key: key, owner: owner, isAwaited: isAwaited)
+      }
+    }
+  }
+
+  /// Calls `body` with the journal's identifier to append to the value log. The journal owns the segment, so it comes
+  /// first. `body` may run twice.
+  func appending<R>(
+    _ activity: @autoclosure () -> String, isRetrying: Bool = false, _ body: (UInt64) throws(SystemError) -> R
+  ) throws(CacheError) -> R {
+    if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
+    let owner = try journal.lock.withLock { () throws(CacheError) -> UInt64 in
+      if journal.state.gate.isClosed { throw .closed }
+      try journal.makeFileIfNeeded()
+      return journal.state.file?.identifier ?? 0
+    }
+    do throws(SystemError) {
+      return try body(owner)
+    } catch {
+      // Closed since the gate was checked.
+      if error.errno == ValueLog.errnoOfClosed { throw .closed }
+      let failure = CacheError(error, during: activity())
+      // The directory was deleted: recreate its files, then retry.
+      guard error.errno == ENOENT, !isRetrying else { throw failure }
+      try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
+      return try appending(activity(), isRetrying: true, body)
+    }
+  }
+
+  /// Before the first write: if the directory was deleted since it was opened, no file can be created in it.
+  private func prepareJournal() throws(CacheError) {
+    if journal.hasFile.load(ordering: .relaxed) { return }
+    let isDeleted = try calling("Making the journal in \(directory)") { () throws(SystemError) in
+      try CacheDirectory(place.directory).isDeleted()
+    }
+    if isDeleted { try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } } }
+  }
+
+  func remove(
+    _ key: CacheKey, by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)? = nil
+  ) throws(CacheError) -> WriteOutcome {
+    try admit(.key(key.utf8))
+    try Self.checkLength(ofKey: key.utf8.count)
+    let size = JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
+    let hash = key.hash
+    let outcome = try append(size: size, hiding: observer == nil ? nil : .key(key.utf8), if: condition) { segment in
+      let stamp = journal.state.stamps.next(clock)
+      journal.state.writes.removals &+= 1
+      if let segment {
+        observers.announce(key.string, hash, stamp)
+        segment.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
+      } else {
+        observers.announceUnrecorded(key.string, hash, stamp)
+      }
+      return stamp
+    }
+    if outcome.isRefused { return outcome }
+    if outcome.isRecorded { didChange(key, outcome.stamp, by: observer) }
+    return outcome
+  }
+
+  func removeAll(
+    withPrefix prefix: String?, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
+    do throws(CacheError) {
+      return try appendRemoval(ofAll: prefix, by: observer)
+    } catch let failure {
+      guard prefix == nil, failure.isOfFullDisk, durability == .full, !journal.isWriterThread else { throw failure }
+      // Nothing is hidden with full durability: what cannot be recorded is a trim.
+      do throws(CacheError) { try trim(to: TrimGoal(count: 0)) } catch { throw failure }
+      return WriteOutcome(stamp: 0)
+    }
+  }
+
+  private func appendRemoval(
+    ofAll prefix: String?, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
+    var isAnnounced = false
+    var isDiskFull = false
+    defer { if isAnnounced { database.tracker.endRemoval() } }
+    var outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
+      try Self.checkLength(ofKey: utf8.count)
+      let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
+      let hidden: HiddenKeys.Scope = prefix == nil ? .everything : .prefix(utf8)
+      try admit(hidden)
+      return try append(size: size, hiding: hidden) { segment in
+        isDiskFull = journal.state.gate.failure?.error.isOfFullDisk ?? false
+        let stamp = journal.state.stamps.next(clock)
+        journal.state.writes.removals &+= 1
+        if !isAnnounced { database.tracker.beginRemoval() }
+        isAnnounced = true
+        observers.announceAll(hidden, stamp)
+        if prefix == nil {
+          // What could not be recorded before goes, too.
+          journal.state.unflushable = nil
+          segment?.removeAll(stamp: stamp, flags: [])
+        } else {
+          segment?.removeAll(prefix: utf8, stamp: stamp, flags: [])
+        }
+        return stamp
+      }
+    }
+    for observer in observers.all { observer.didRemoveAll(withPrefix: prefix ?? "", stamp: outcome.stamp) }
+    observers.endRemovals(outcome.stamp...outcome.stamp)
+    changes.noteRemoval(ofAll: prefix ?? "", stamp: outcome.stamp, lastStamp: outcome.stamp)
+    isDiskFull = isDiskFull || outcome.failure?.isOfFullDisk ?? false
+    if isDiskFull || !outcome.isRecorded && observer == nil {
+      do throws(CacheError) {
+        // The writer thread does not wait for itself.
+        if journal.isWriterThread, let failure = outcome.failure { throw failure }
+        try commitOnFullDisk()
+        outcome.failure = nil
+      } catch {
+        // What is in the journal, or hidden by a memory tier, is committed when there is room.
+        if !outcome.isRecorded && observer == nil { throw error }
+      }
+    }
+    // Health no longer reports what is gone.
+    if prefix == nil, outcome.isRecorded || isDiskFull { journal.forgetUnrecorded() }
+    return outcome
+  }
+
+  // MARK: The common part
+
+  /// See ``ConditionalWrites/admit(_:)``. The writer thread does not wait.
+  @inline(__always)
+  func admit(_ scope: @autoclosure () -> HiddenKeys.Scope) throws(CacheError) {
+    if observers.conditional.isGuarded, !journal.isWriterThread { try observers.conditional.admit(scope()) }
+  }
+
+  /// Notifies all observers except the writer, which notifies itself once its memory tier has the value.
+  func didChange(_ key: CacheKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {
+    // In the common case the writer is the only observer.
+    if observers.count.load(ordering: .acquiring) > (writer == nil ? 0 : 1) {
+      for observer in observers.all where observer !== writer {
+        observer.didChange(key.string, hash: key.hash, stamp: stamp)
+      }
+    }
+    if writer == nil { changes.noteChange(key, stamp) }
+  }
+
+  /// Appends to the journal. Waits for the commit if the write is too large for the journal, and in
+  /// ``Durability/full``, which never acknowledges a write that only memory holds.
+  @inline(__always)
+  func append(
+    size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,
+    large: (() -> JournalSegment)? = nil, body: (JournalSegment?) -> UInt64
+  ) throws(CacheError) -> WriteOutcome {
+    if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
+    var (stamp, position): (UInt64, UInt64) = (0, 0)
+    let hidden = durability == .full ? nil : scope
+    let appended = try journal.append(size: size, hiding: hidden, if: condition, large: large) { segment in
+      stamp = body(segment)
+      position = database.foreignPosition
+      return stamp
+    }
+    if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
+    var outcome = WriteOutcome(
+      stamp: stamp, validated: position, failure: appended.failure, isRecorded: appended.failure == nil)
+    if outcome.isRecorded, appended.isLarge || durability == .full {
+      do throws(CacheError) { try journal.waitForCommit(of: appended.number) } catch { outcome.failure = error }
+    }
+    return outcome
+  }
+}
+
+extension DiskStore {
+  /// Removes every entry with one of the tags, at once for this process and in one commit for others. Upkeep deletes
+  /// the hidden records later.
+  func removeAll(tags hashes: [UInt64]) throws(CacheError) {
+    if hashes.isEmpty { return }
+    let batch = BatchFrames(isAwaited: durability == .full)
+    for hash in hashes { batch.removeAll(tag: hash) }
+    try write(batch, waitsForCommit: false)
+  }
+}
