@@ -1,3 +1,6 @@
+import Foundation
+import Synchronization
+
 /// The coding paths of all values being coded, mainly for errors.
 ///
 /// Nearly free until requested: keys are pointed to instead of copied. An element is pushed when a value's coding
@@ -106,6 +109,110 @@ struct CBORCodingPath: ~Copyable {
         element.pointer.unsafelyUnwrapped.assumingMemoryBound(to: type).pointee
       }
       return load(element.type)
+    }
+  }
+}
+
+/// A coding key outside the caller's types: an array index, or `super`.
+struct CBORCodingKey: CodingKey {
+  static let superclass = CBORCodingKey(stringValue: "super", intValue: nil)
+
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) { self.init(stringValue: stringValue, intValue: nil) }
+
+  init(intValue: Int) { self.init(stringValue: String(intValue), intValue: intValue) }
+
+  init(index: Int) { self.init(stringValue: "Index \(index)", intValue: index) }
+
+  private init(stringValue: String, intValue: Int?) {
+    self.stringValue = stringValue
+    self.intValue = intValue
+  }
+}
+
+/// A stack of trivial values. A push is a store and an addition, without an array's checks and reference counting.
+struct CBORStack<Element: BitwiseCopyable>: ~Copyable {
+  private var base: UnsafeMutablePointer<Element>
+  private(set) var capacity: Int
+  private(set) var count = 0
+
+  init(capacity: Int = 16) {
+    self.capacity = max(capacity, 1)
+    base = .allocate(capacity: self.capacity)
+  }
+
+  deinit { base.deallocate() }
+
+  @inline(__always)
+  subscript(index: Int) -> Element {
+    get {
+      assert(index >= 0 && index < count)
+      return base[index]
+    }
+    _modify {
+      assert(index >= 0 && index < count)
+      yield &base[index]
+    }
+  }
+
+  @inline(__always)
+  mutating func append(_ element: Element) {
+    if count == capacity { grow() }
+    (base + count).initialize(to: element)
+    count &+= 1
+  }
+
+  @inline(__always)
+  mutating func removeLast() -> Element {
+    assert(count > 0)
+    count &-= 1
+    return base[count]
+  }
+
+  @inline(__always)
+  mutating func truncate(to count: Int) {
+    assert(count >= 0 && count <= self.count)
+    self.count = count
+  }
+
+  @inline(__always)
+  mutating func withElements<R>(from start: Int, _ body: (UnsafeMutableBufferPointer<Element>) -> R) -> R {
+    body(UnsafeMutableBufferPointer(start: base + start, count: count - start))
+  }
+
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity * 2)
+    larger.update(from: base, count: count)
+    base.deallocate()
+    base = larger
+    capacity *= 2
+  }
+}
+
+/// A pool of reusable elements that cost more to create than to use. Lends each to one caller at a time.
+struct CBORSpares<Element>: ~Copyable, Sendable {
+  // Sendable: an element in the pool is unused, and only one caller takes it out.
+  private struct Spare: @unchecked Sendable {
+    let element: Element
+  }
+
+  private let spares = Mutex<[Spare]>([])
+  private let limit: Int
+
+  /// - Parameter limit: The most elements to keep.
+  init(limit: Int = .max) { self.limit = limit }
+
+  @inline(__always)
+  func take() -> Element? { spares.withLock { spares in spares.popLast() }?.element }
+
+  @inline(__always)
+  func put(_ element: Element) {
+    let spare = Spare(element: element)
+    spares.withLock { spares in
+      if spares.count < limit { spares.append(spare) }
     }
   }
 }

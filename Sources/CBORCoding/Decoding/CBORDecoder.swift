@@ -66,3 +66,487 @@ public struct CBORDecoder: Sendable {
     return value
   }
 }
+
+struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
+  let session: CBORDecodingSession
+  let position: CBORPosition
+  let path: CBORCodingPath.Reference
+
+  var codingPath: [any CodingKey] { session.keys(to: path) }
+  var userInfo: [CodingUserInfoKey: Any] { session.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    try checkPresent([String: Any].self)
+    return KeyedDecodingContainer(CBORKeyedDecoding<Key>(try CBORMapReader(session, at: position, path: path)))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try checkPresent([Any].self)
+    return try CBORUnkeyedDecoding(session, at: position, path: path)
+  }
+
+  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    try session.checkOpen()
+    return self
+  }
+
+  private func checkPresent(_ type: Any.Type) throws {
+    if position.isAbsent { throw CBORValueError.null.decodingError(type, codingPath) }
+  }
+
+  // MARK: The single value
+
+  func decodeNil() -> Bool {
+    // Cannot throw here; the next call does.
+    guard session.isOpen else { return false }
+    return position.isAbsent || session.isNil(position)
+  }
+
+  @inline(__always)
+  private func value<V>(_ read: (CBORPosition) throws(CBORValueError) -> V) throws -> V {
+    try session.checkOpen()
+    try checkPresent(V.self)
+    do throws(CBORValueError) {
+      return try read(position)
+    } catch {
+      throw error.decodingError(V.self, codingPath)
+    }
+  }
+
+  @inline(__always)
+  private func integer<I: FixedWidthInteger>(_ type: I.Type) throws -> I {
+    try value { (position) throws(CBORValueError) in try session.integer(type, at: position) }
+  }
+
+  func decode(_ type: Bool.Type) throws -> Bool {
+    try value { (position) throws(CBORValueError) in try session.bool(at: position) }
+  }
+
+  func decode(_ type: String.Type) throws -> String {
+    try value { (position) throws(CBORValueError) in try session.string(at: position) }
+  }
+
+  func decode(_ type: Double.Type) throws -> Double {
+    try value { (position) throws(CBORValueError) in try session.double(at: position) }
+  }
+
+  func decode(_ type: Float.Type) throws -> Float {
+    try value { (position) throws(CBORValueError) in try session.float(at: position) }
+  }
+
+  func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type) throws -> I { try integer(type) }
+  func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    try session.checkOpen()
+    let leaf = CBORLeaf.of(type)
+    if leaf != .none {
+      do throws(CBORValueError) { return try value(leaf, type) } catch { try askInstead(type, error) }
+    }
+    let mark = session.path.mark
+    defer { session.path.pop(to: mark) }
+    return try session.value(type, at: position, path: session.path.push(under: path))
+  }
+
+  func decodeRoot<T: Decodable>(_ type: T.Type) throws -> T {
+    let leaf = CBORLeaf.of(type)
+    if leaf != .none {
+      do throws(CBORValueError) { return try value(leaf, type) } catch { try askInstead(type, error) }
+    }
+    return try type.init(from: self)
+  }
+
+  @inline(__always)
+  private func value<T>(_ leaf: CBORLeaf, _ type: T.Type) throws(CBORValueError) -> T {
+    if position.isAbsent { throw .null }
+    return try session.leaf(leaf, type, at: position)
+  }
+
+  private func askInstead(_ type: Any.Type, _ error: CBORValueError) throws {
+    guard case .otherForm = error else { throw error.decodingError(type, codingPath) }
+  }
+}
+
+struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let map: CBORMapReader
+
+  init(_ map: CBORMapReader) { self.map = map }
+
+  var codingPath: [any CodingKey] { map.codingPath }
+
+  /// The keys of this type, in document order. Empty once the document is gone.
+  ///
+  /// Decoding finally fails for a type that accepts any name if it has missed values under other keys.
+  var allKeys: [Key] {
+    var keys: [Key] = []
+    do {
+      let hasOthers = try map.forEachKey { key in
+        switch key {
+        case .text(let name):
+          if let key = Key(stringValue: String(decoding: name, as: UTF8.self)) { keys.append(key) }
+        case .integer(let number):
+          if let key = Key(intValue: number) { keys.append(key) }
+        }
+      }
+      if hasOthers, map.session.state.pointee.failure == nil, Key(stringValue: "\u{0}") != nil {
+        map.session.state.pointee.failure = .dataCorrupted(
+          .init(
+            codingPath: codingPath,
+            debugDescription: "A key of the map is neither text nor a signed 64-bit integer."))
+      }
+    } catch {
+      // Cannot throw here; the next call does.
+      return []
+    }
+    return keys
+  }
+
+  func contains(_ key: Key) -> Bool {
+    // Cannot throw here; the next call does.
+    (try? map.find(key)) != nil
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool { map.session.isNil(try position(key)) }
+
+  // MARK: Values
+
+  @inline(__always)
+  private func position(_ key: Key) throws -> CBORPosition {
+    guard let position = try map.find(key) else { throw notFound(key) }
+    return position
+  }
+
+  private func notFound(_ key: Key) -> DecodingError {
+    .keyNotFound(
+      key,
+      .init(
+        codingPath: codingPath, debugDescription: "No value associated with key \(key) (\"\(key.stringValue)\")."))
+  }
+
+  @inline(__always)
+  func value<V>(_ key: Key, _ read: (CBORPosition) throws(CBORValueError) -> V) throws -> V {
+    let position = try position(key)
+    do throws(CBORValueError) {
+      return try read(position)
+    } catch {
+      throw error.decodingError(V.self, codingPath + [key])
+    }
+  }
+
+  @inline(__always)
+  func valueIfPresent<V>(_ key: Key, _ read: (CBORPosition) throws(CBORValueError) -> V) throws -> V? {
+    guard let position = try map.find(key) else { return nil }
+    do throws(CBORValueError) {
+      return try read(position)
+    } catch {
+      if case .null = error { return nil }
+      throw error.decodingError(V.self, codingPath + [key])
+    }
+  }
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    try value(key) { (position) throws(CBORValueError) in try map.session.bool(at: position) }
+  }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.bool(at: position) }
+  }
+
+  func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    try value(key) { (position) throws(CBORValueError) in try map.session.string(at: position) }
+  }
+
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.string(at: position) }
+  }
+
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    try value(key) { (position) throws(CBORValueError) in try map.session.double(at: position) }
+  }
+
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.double(at: position) }
+  }
+
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
+    try value(key) { (position) throws(CBORValueError) in try map.session.float(at: position) }
+  }
+
+  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.float(at: position) }
+  }
+
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    try value(type, at: try position(key), key)
+  }
+
+  func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+    guard let position = try map.find(key), !map.session.isNil(position) else { return nil }
+    return try value(type, at: position, key)
+  }
+
+  @inline(__always)
+  private func value<T: Decodable>(_ type: T.Type, at position: CBORPosition, _ key: Key) throws -> T {
+    let session = map.session
+    let leaf = CBORLeaf.of(type)
+    if leaf != .none {
+      do throws(CBORValueError) {
+        return try session.leaf(leaf, type, at: position)
+      } catch {
+        guard case .otherForm = error else { throw error.decodingError(type, codingPath + [key]) }
+      }
+    }
+    return try withUnsafePointer(to: key) { key in
+      let mark = session.path.mark
+      defer { session.path.pop(to: mark) }
+      return try session.value(type, at: position, path: session.path.push(borrowing: key, under: map.path))
+    }
+  }
+
+  // MARK: Containers within
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    let position = try position(key)
+    let path = try map.session.nestedPath(key, under: map.path)
+    return KeyedDecodingContainer(
+      CBORKeyedDecoding<NestedKey>(try CBORMapReader(map.session, at: position, path: path)))
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    let position = try position(key)
+    return try CBORUnkeyedDecoding(
+      map.session, at: position, path: try map.session.nestedPath(key, under: map.path))
+  }
+
+  func superDecoder() throws -> any Decoder { try superDecoder(CBORCodingKey.superclass) }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder { try superDecoder(key) }
+
+  /// A missing value reads as null, like in `JSONDecoder`: a superclass may have encoded nothing.
+  private func superDecoder(_ key: some CodingKey) throws -> any Decoder {
+    CBORValueDecoder(
+      session: map.session, position: try map.find(key) ?? .absent,
+      path: try map.session.nestedPath(key, under: map.path))
+  }
+}
+
+// Integers of every width in a map.
+
+extension CBORKeyedDecoding {
+  @inline(__always)
+  private func integer<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I {
+    try value(key) { (position) throws(CBORValueError) in try map.session.integer(type, at: position) }
+  }
+
+  @inline(__always)
+  private func integerIfPresent<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I? {
+    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.integer(type, at: position) }
+  }
+
+  @inline(__always)
+  func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type, forKey key: Key) throws -> I { try integer(type, key) }
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try integer(type, key) }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(type, key) }
+
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try integerIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try integerIfPresent(type, key) }
+}
+
+struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
+  private let session: CBORDecodingSession
+  private let path: CBORCodingPath.Reference
+  private let elements: UInt32
+  private var index: UInt32 = 0
+  private var position: CBORPosition
+
+  /// - Throws: `DecodingError` unless there is an array at `position`.
+  init(_ session: CBORDecodingSession, at position: CBORPosition, path: CBORCodingPath.Reference) throws {
+    var position = position
+    try session.requireContainer(.array, [Any].self, at: &position, path)
+    elements = UInt32(truncatingIfNeeded: session.enter(&position))
+    self.session = session
+    self.path = path
+    self.position = position
+  }
+
+  var codingPath: [any CodingKey] { session.keys(to: path) }
+  /// The verified number of elements, safe for reserving memory.
+  var count: Int? { Int(elements) }
+  var currentIndex: Int { Int(index) }
+  var isAtEnd: Bool { index == elements }
+
+  private var key: CBORCodingKey { CBORCodingKey(index: currentIndex) }
+
+  @inline(__always)
+  private func checkNext(_ type: Any.Type) throws {
+    try session.checkOpen()
+    guard index < elements else { throw endError(type) }
+  }
+
+  private func endError(_ type: Any.Type) -> DecodingError {
+    .valueNotFound(type, .init(codingPath: codingPath + [key], debugDescription: "Unkeyed container is at end."))
+  }
+
+  @inline(__always)
+  private mutating func advance() {
+    session.skip(&position)
+    index &+= 1
+  }
+
+  // MARK: Values
+
+  mutating func decodeNil() throws -> Bool {
+    try checkNext(Never.self)
+    guard session.isNil(position) else { return false }
+    advance()
+    return true
+  }
+
+  @inline(__always)
+  mutating func value<V>(
+    _ read: (CBORDecodingSession, CBORPosition) throws(CBORValueError) -> V
+  ) throws -> V {
+    try checkNext(V.self)
+    do throws(CBORValueError) {
+      let value = try read(session, position)
+      advance()
+      return value
+    } catch {
+      throw error.decodingError(V.self, codingPath + [key])
+    }
+  }
+
+  @inline(__always)
+  mutating func valueIfPresent<V>(
+    _ read: (CBORDecodingSession, CBORPosition) throws(CBORValueError) -> V
+  ) throws -> V? {
+    if isAtEnd { return nil }
+    return try decodeNil() ? nil : value(read)
+  }
+
+  mutating func decode(_ type: Bool.Type) throws -> Bool {
+    try value { (session, position) throws(CBORValueError) in try session.bool(at: position) }
+  }
+
+  mutating func decodeIfPresent(_ type: Bool.Type) throws -> Bool? {
+    try valueIfPresent { (session, position) throws(CBORValueError) in try session.bool(at: position) }
+  }
+
+  mutating func decode(_ type: String.Type) throws -> String {
+    try value { (session, position) throws(CBORValueError) in try session.string(at: position) }
+  }
+
+  mutating func decodeIfPresent(_ type: String.Type) throws -> String? {
+    try valueIfPresent { (session, position) throws(CBORValueError) in try session.string(at: position) }
+  }
+
+  mutating func decode(_ type: Double.Type) throws -> Double {
+    try value { (session, position) throws(CBORValueError) in try session.double(at: position) }
+  }
+
+  mutating func decodeIfPresent(_ type: Double.Type) throws -> Double? {
+    try valueIfPresent { (session, position) throws(CBORValueError) in try session.double(at: position) }
+  }
+
+  mutating func decode(_ type: Float.Type) throws -> Float {
+    try value { (session, position) throws(CBORValueError) in try session.float(at: position) }
+  }
+
+  mutating func decodeIfPresent(_ type: Float.Type) throws -> Float? {
+    try valueIfPresent { (session, position) throws(CBORValueError) in try session.float(at: position) }
+  }
+
+  mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    try checkNext(type)
+    let leaf = CBORLeaf.of(type)
+    if leaf != .none {
+      do throws(CBORValueError) {
+        let value = try session.leaf(leaf, type, at: position)
+        advance()
+        return value
+      } catch {
+        guard case .otherForm = error else { throw error.decodingError(type, codingPath + [key]) }
+      }
+    }
+    let mark = session.path.mark
+    defer { session.path.pop(to: mark) }
+    let value = try session.value(type, at: position, path: session.path.push(index: currentIndex, under: path))
+    advance()
+    return value
+  }
+
+  mutating func decodeIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
+    if isAtEnd { return nil }
+    return try decodeNil() ? nil : decode(type)
+  }
+
+  // MARK: Containers within
+
+  mutating func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    try checkNext(KeyedDecodingContainer<NestedKey>.self)
+    let map = try CBORMapReader(session, at: position, path: try session.nestedPath(key, under: path))
+    advance()
+    return KeyedDecodingContainer(CBORKeyedDecoding<NestedKey>(map))
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try checkNext((any UnkeyedDecodingContainer).self)
+    let nested = try CBORUnkeyedDecoding(session, at: position, path: try session.nestedPath(key, under: path))
+    advance()
+    return nested
+  }
+
+  mutating func superDecoder() throws -> any Decoder {
+    try checkNext((any Decoder).self)
+    let decoder = CBORValueDecoder(
+      session: session, position: position, path: try session.nestedPath(key, under: path))
+    advance()
+    return decoder
+  }
+}
+
+// Integers of every width in an array.
+
+extension CBORUnkeyedDecoding {
+  @inline(__always)
+  private mutating func integer<I: FixedWidthInteger>(_ type: I.Type) throws -> I {
+    try value { (session, position) throws(CBORValueError) in try session.integer(type, at: position) }
+  }
+
+  @inline(__always)
+  private mutating func integerIfPresent<I: FixedWidthInteger>(_ type: I.Type) throws -> I? {
+    try valueIfPresent { (session, position) throws(CBORValueError) in try session.integer(type, at: position) }
+  }
+
+  mutating func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type) throws -> I { try integer(type) }
+  mutating func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
+  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+
+  mutating func decodeIfPresent(_ type: Int.Type) throws -> Int? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: Int8.Type) throws -> Int8? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: Int16.Type) throws -> Int16? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: Int32.Type) throws -> Int32? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: Int64.Type) throws -> Int64? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: Int128.Type) throws -> Int128? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: UInt.Type) throws -> UInt? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: UInt8.Type) throws -> UInt8? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: UInt16.Type) throws -> UInt16? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: UInt32.Type) throws -> UInt32? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: UInt64.Type) throws -> UInt64? { try integerIfPresent(type) }
+  mutating func decodeIfPresent(_ type: UInt128.Type) throws -> UInt128? { try integerIfPresent(type) }
+}

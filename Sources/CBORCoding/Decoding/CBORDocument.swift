@@ -88,3 +88,73 @@ struct CBORDocument {
     }
   }
 }
+
+/// A scan's result for an array or a map.
+struct CBORTapeEntry: BitwiseCopyable {
+  var end: UInt32
+  /// The entry of the next array or map outside this one.
+  var next: UInt32
+  /// Elements, or pairs of a key and a value.
+  var count: UInt32
+  /// Whether this is a map with keys in deterministic order and shortest form, so that all are distinct.
+  var isSorted: Bool
+}
+
+/// A document's arrays and maps in order, to skip each in one step.
+typealias CBORTape = CBORStack<CBORTapeEntry>
+
+/// A data item's offset in the input, and the next tape index.
+struct CBORPosition: BitwiseCopyable {
+  var offset: UInt32
+  var tape: UInt32
+
+  static let start = CBORPosition(offset: 0, tape: 0)
+  /// The position of a missing value, read as null.
+  static let absent = CBORPosition(offset: .max, tape: .max)
+
+  @inline(__always) var isAbsent: Bool { offset == .max }
+}
+
+/// Converts indefinite lengths to definite ones, so that all other code handles only those.
+///
+/// Such documents come from other programs; this package never writes them.
+enum CBORDefiniteForm {
+  /// Writes the same items with definite lengths. `tape` is from a scan of `bytes`.
+  ///
+  /// They may be longer: a count of 256 or more takes more bytes than an indefinite head and a break.
+  ///
+  /// - Throws: `.tooLarge` beyond `limit` bytes.
+  static func write(
+    _ bytes: UnsafeRawBufferPointer, _ tape: borrowing CBORTape, to writer: inout CBORWriter, limit: Int
+  ) throws(CBORError) {
+    var reader = CBORReader(bytes)
+    var entry = 0
+    while !reader.isAtEnd {
+      let start = reader.offset
+      let head = try reader.readHead()
+      // The break of an array or map; those of strings are read with them.
+      if head.isBreak { continue }
+      switch head.major {
+      case .array, .map:
+        writer.writeHead(head.major, UInt64(tape[entry].count))
+        entry += 1
+      case .bytes, .text:
+        try writeString(head, start, &reader, &writer)
+      case .unsigned, .negative, .tag, .simple:
+        writer.append(UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset]))
+      }
+      guard writer.count <= limit else { throw CBORError(.tooLarge, at: start) }
+    }
+  }
+
+  private static func writeString(
+    _ head: CBORHead, _ start: Int, _ reader: inout CBORReader, _ writer: inout CBORWriter
+  ) throws(CBORError) {
+    reader.rewind(to: start)
+    var length = 0
+    try reader.readChunks(head.major) { chunk in length += chunk.count }
+    writer.writeHead(head.major, UInt64(length))
+    reader.rewind(to: start)
+    try reader.readChunks(head.major) { chunk in writer.append(chunk) }
+  }
+}

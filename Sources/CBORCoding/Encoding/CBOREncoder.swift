@@ -56,3 +56,214 @@ public struct CBOREncoder: Sendable {
     }
   }
 }
+
+/// The encoder that a value is handed, and its single value container.
+struct CBORValueEncoder: Encoder, SingleValueEncodingContainer, CBORScalarEncoding {
+  let buffer: CBOREncodingBuffer
+  /// Of the value.
+  let serial: UInt64
+
+  var codingPath: [any CodingKey] { buffer.codingPath(serial) }
+  var userInfo: [CodingUserInfoKey: Any] { buffer.session.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(CBORKeyedEncoding<Key>(buffer: buffer, serial: buffer.container(.keyed, serial)))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    CBORUnkeyedEncoding(buffer: buffer, serial: buffer.container(.unkeyed, serial))
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    CBORValueEncoder(buffer: buffer, serial: buffer.container(.single, serial))
+  }
+
+  // MARK: The single value
+
+  @inline(__always)
+  func begin() throws { try buffer.beginSingle(serial) }
+
+  func encode<I: FixedWidthInteger & Encodable>(_ value: I) throws { try encodeInteger(value) }
+  func encode(_ value: Int128) throws { try encodeInteger(value) }
+  func encode(_ value: UInt128) throws { try encodeInteger(value) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    let leaf = CBORLeaf.of(T.self)
+    if leaf != .none {
+      try begin()
+      return buffer.write(leaf, value)
+    }
+    let mark = buffer.mark
+    try begin()
+    let path = buffer.session.path.push(under: buffer.top.path)
+    try buffer.encodeValue(value, path: path, mark: mark)
+  }
+}
+
+/// Where one scalar after the other is encoded: in an array, and as a single value.
+protocol CBORScalarEncoding {
+  var buffer: CBOREncodingBuffer { get }
+  /// Begins the item of the next value.
+  func begin() throws
+}
+
+extension CBORScalarEncoding {
+  func encodeNil() throws {
+    try begin()
+    buffer.writer.writeNull()
+  }
+
+  func encode(_ value: Bool) throws {
+    try begin()
+    buffer.writer.writeBool(value)
+  }
+
+  func encode(_ value: String) throws {
+    try begin()
+    buffer.writer.writeText(value)
+  }
+
+  func encode(_ value: Double) throws {
+    try begin()
+    buffer.writer.writeDouble(value)
+  }
+
+  func encode(_ value: Float) throws {
+    try begin()
+    buffer.writer.writeFloat(value)
+  }
+
+  @inline(__always)
+  func encodeInteger<I: FixedWidthInteger>(_ value: I) throws {
+    try begin()
+    buffer.writer.writeInteger(value)
+  }
+}
+
+struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let buffer: CBOREncodingBuffer
+  let serial: UInt64
+
+  var codingPath: [any CodingKey] { buffer.codingPath(serial) }
+
+  func encodeNil(forKey key: Key) throws {
+    try buffer.beginEntry(key, serial)
+    buffer.writer.writeNull()
+  }
+
+  func encode(_ value: Bool, forKey key: Key) throws {
+    try buffer.beginEntry(key, serial)
+    buffer.writer.writeBool(value)
+  }
+
+  func encode(_ value: String, forKey key: Key) throws {
+    try buffer.beginEntry(key, serial)
+    buffer.writer.writeText(value)
+  }
+
+  func encode(_ value: Double, forKey key: Key) throws {
+    try buffer.beginEntry(key, serial)
+    buffer.writer.writeDouble(value)
+  }
+
+  func encode(_ value: Float, forKey key: Key) throws {
+    try buffer.beginEntry(key, serial)
+    buffer.writer.writeFloat(value)
+  }
+
+  @inline(__always)
+  private func encodeInteger<I: FixedWidthInteger>(_ value: I, _ key: Key) throws {
+    try buffer.beginEntry(key, serial)
+    buffer.writer.writeInteger(value)
+  }
+
+  @inline(__always)
+  func encode<I: FixedWidthInteger & Encodable>(_ value: I, forKey key: Key) throws { try encodeInteger(value, key) }
+  func encode(_ value: Int128, forKey key: Key) throws { try encodeInteger(value, key) }
+  func encode(_ value: UInt128, forKey key: Key) throws { try encodeInteger(value, key) }
+
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+    let leaf = CBORLeaf.of(T.self)
+    if leaf != .none {
+      try buffer.beginEntry(key, serial)
+      return buffer.write(leaf, value)
+    }
+    let mark = buffer.mark
+    try buffer.beginEntry(key, serial)
+    try withUnsafePointer(to: key) { key in
+      let path = buffer.session.path.push(borrowing: key, under: buffer.top.path)
+      try buffer.encodeValue(value, path: path, mark: mark)
+    }
+  }
+
+  // MARK: Containers within
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    let (buffer, serial) = buffer.nested(.keyed, forKey: key, serial)
+    return KeyedEncodingContainer(CBORKeyedEncoding<NestedKey>(buffer: buffer, serial: serial))
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    let (buffer, serial) = buffer.nested(.unkeyed, forKey: key, serial)
+    return CBORUnkeyedEncoding(buffer: buffer, serial: serial)
+  }
+
+  func superEncoder() -> any Encoder {
+    let (buffer, serial) = buffer.nested(.none, forKey: CBORCodingKey.superclass, serial)
+    return CBORValueEncoder(buffer: buffer, serial: serial)
+  }
+
+  func superEncoder(forKey key: Key) -> any Encoder {
+    let (buffer, serial) = buffer.nested(.none, forKey: key, serial)
+    return CBORValueEncoder(buffer: buffer, serial: serial)
+  }
+}
+
+/// The array of a value that is being encoded.
+struct CBORUnkeyedEncoding: UnkeyedEncodingContainer, CBORScalarEncoding {
+  let buffer: CBOREncodingBuffer
+  /// Of the value that the array is.
+  let serial: UInt64
+
+  var codingPath: [any CodingKey] { buffer.codingPath(serial) }
+
+  var count: Int { buffer.count(of: serial) }
+
+  @inline(__always)
+  func begin() throws { try buffer.beginElement(serial) }
+
+  func encode<I: FixedWidthInteger & Encodable>(_ value: I) throws { try encodeInteger(value) }
+  func encode(_ value: Int128) throws { try encodeInteger(value) }
+  func encode(_ value: UInt128) throws { try encodeInteger(value) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    let leaf = CBORLeaf.of(T.self)
+    if leaf != .none {
+      try begin()
+      return buffer.write(leaf, value)
+    }
+    let mark = buffer.elementMark
+    try begin()
+    let path = buffer.session.path.push(index: mark.index, under: buffer.top.path)
+    try buffer.encodeValue(value, path: path, mark: mark)
+  }
+
+  // MARK: Containers within
+
+  func nestedContainer<NestedKey: CodingKey>(keyedBy keyType: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
+    let (buffer, serial) = buffer.nestedElement(.keyed, serial)
+    return KeyedEncodingContainer(CBORKeyedEncoding<NestedKey>(buffer: buffer, serial: serial))
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+    let (buffer, serial) = buffer.nestedElement(.unkeyed, serial)
+    return CBORUnkeyedEncoding(buffer: buffer, serial: serial)
+  }
+
+  func superEncoder() -> any Encoder {
+    let (buffer, serial) = buffer.nestedElement(.none, serial)
+    return CBORValueEncoder(buffer: buffer, serial: serial)
+  }
+}

@@ -262,3 +262,207 @@ extension CBOREncodingBuffer {
     return holes.removeLast().buffer
   }
 }
+
+extension CBOREncodingBuffer {
+  /// The largest buffer kept for the next value, in bytes.
+  static let largestSpare = 1 << 16
+
+  private static let spares = CBORSpares<CBOREncodingBuffer>(limit: 8)
+
+  /// A buffer with a new session, for the outermost value.
+  static func take() -> CBOREncodingBuffer { spares.take() ?? CBOREncodingBuffer(CBOREncodingSession()) }
+
+  /// Returns a buffer from ``take()``, unless an escaped container still holds it.
+  static func end(_ buffer: inout CBOREncodingBuffer) {
+    buffer.abandon()
+    buffer.session.end()
+    // Reused only without other references.
+    if buffer.writer.capacity <= largestSpare, isKnownUniquelyReferenced(&buffer) { spares.put(buffer) }
+  }
+
+  func encodeRoot<T: Encodable>(_ value: T, _ options: CBOREncoder) throws {
+    session.begin(options)
+    begin(path: CBORCodingPath.root, .none)
+    let leaf = CBORLeaf.of(T.self)
+    if leaf != .none { return write(leaf, value) }
+    try value.encode(to: CBORValueEncoder(buffer: self, serial: top.serial))
+    if let failure = session.failure { throw error(failure, value) }
+    guard !isEmpty else {
+      throw EncodingError.invalidValue(
+        value,
+        .init(
+          codingPath: [],
+          debugDescription: "Top-level \(T.self) did not encode any values. Let its encode(to:) ask for a container."))
+    }
+    sortElements(of: T.self)
+    finish()
+  }
+}
+
+// Values written without their `Codable` conformance.
+
+extension CBOREncodingBuffer {
+  @inline(__always)
+  func write<T>(_ leaf: CBORLeaf, _ value: T) {
+    switch leaf {
+    case .none: assertionFailure("The value is to be asked.")
+    case .data: writer.writeBytes(cast(value, to: Data.self))
+    case .date: CBORDateForm.write(cast(value, to: Date.self), to: &writer)
+    case .url: write(cast(value, to: URL.self))
+    case .uuid: write(cast(value, to: UUID.self))
+    case .decimal: CBORDecimalForm.write(cast(value, to: Decimal.self), to: &writer)
+    case .string: writer.writeText(cast(value, to: String.self))
+    case .bool: writer.writeBool(cast(value, to: Bool.self))
+    case .double: writer.writeDouble(cast(value, to: Double.self))
+    case .float: writer.writeFloat(cast(value, to: Float.self))
+    case .int: writer.writeInteger(cast(value, to: Int.self))
+    case .int8: writer.writeInteger(cast(value, to: Int8.self))
+    case .int16: writer.writeInteger(cast(value, to: Int16.self))
+    case .int32: writer.writeInteger(cast(value, to: Int32.self))
+    case .int64: writer.writeInteger(cast(value, to: Int64.self))
+    case .int128: writer.writeInteger(cast(value, to: Int128.self))
+    case .uint: writer.writeInteger(cast(value, to: UInt.self))
+    case .uint8: writer.writeInteger(cast(value, to: UInt8.self))
+    case .uint16: writer.writeInteger(cast(value, to: UInt16.self))
+    case .uint32: writer.writeInteger(cast(value, to: UInt32.self))
+    case .uint64: writer.writeInteger(cast(value, to: UInt64.self))
+    case .uint128: writer.writeInteger(cast(value, to: UInt128.self))
+    case .stringArray: write(cast(value, to: [String].self)) { $0.writeText($1) }
+    case .boolArray: write(cast(value, to: [Bool].self)) { $0.writeBool($1) }
+    case .doubleArray: write(cast(value, to: [Double].self)) { $0.writeDouble($1) }
+    case .floatArray: write(cast(value, to: [Float].self)) { $0.writeFloat($1) }
+    case .intArray: write(cast(value, to: [Int].self)) { $0.writeInteger($1) }
+    case .int8Array: write(cast(value, to: [Int8].self)) { $0.writeInteger($1) }
+    case .int16Array: write(cast(value, to: [Int16].self)) { $0.writeInteger($1) }
+    case .int32Array: write(cast(value, to: [Int32].self)) { $0.writeInteger($1) }
+    case .int64Array: write(cast(value, to: [Int64].self)) { $0.writeInteger($1) }
+    case .uintArray: write(cast(value, to: [UInt].self)) { $0.writeInteger($1) }
+    case .uint8Array: write(cast(value, to: [UInt8].self)) { $0.writeInteger($1) }
+    case .uint16Array: write(cast(value, to: [UInt16].self)) { $0.writeInteger($1) }
+    case .uint32Array: write(cast(value, to: [UInt32].self)) { $0.writeInteger($1) }
+    case .uint64Array: write(cast(value, to: [UInt64].self)) { $0.writeInteger($1) }
+    }
+  }
+
+  @inline(__always)
+  private func cast<Source, Target>(_ value: Source, to type: Target.Type) -> Target {
+    CBORLeaf.cast(value, to: type)
+  }
+
+  /// Writes tag 32, or `URL`'s own encoding for a URL with a base.
+  private func write(_ url: URL) {
+    if let base = url.baseURL {
+      writer.writeMapHead(count: 2)
+      writer.writeText("base")
+      write(base)
+      writer.writeText("relative")
+      return writer.writeText(url.relativeString)
+    }
+    writer.writeTag(CBORTag.uri)
+    writer.writeText(url.absoluteString)
+  }
+
+  private func write(_ uuid: UUID) {
+    writer.writeTag(CBORTag.uuid)
+    withUnsafeBytes(of: uuid.uuid) { bytes in writer.writeBytes(bytes) }
+  }
+
+  @inline(__always)
+  private func write<Element>(_ array: [Element], _ writeElement: (inout CBORWriter, Element) -> Void) {
+    writer.writeArrayHead(count: array.count)
+    for element in array { writeElement(&writer, element) }
+  }
+}
+
+/// A value being encoded, by the requests to its encoder.
+struct CBOREncodingFrame: BitwiseCopyable {
+  enum Kind: UInt8 {
+    /// No container requested yet.
+    case none
+    case single, unkeyed, keyed
+  }
+
+  /// The serial of a refused container; no value has it.
+  static let refused = UInt64.max
+
+  /// Unique, so that a container can detect the end of its value. 0 means no value.
+  var serial: UInt64
+  var path: CBORCodingPath.Reference
+  var kind: Kind
+  /// Whether all keys so far are in order.
+  var isSorted = true
+  var holeCount: Int32 = 0
+  /// Entries in the buffer's table of names.
+  var namedCount: Int32 = 0
+  var start: Int
+  var count = 0
+  /// The index of its first entry.
+  var firstEntry: Int
+}
+
+/// An entry of a map being encoded. Its value ends where the next entry begins.
+struct CBOREncodingEntry: BitwiseCopyable {
+  var start: Int
+  /// The length of the key's text, without its head.
+  var keyLength: Int
+  var end: Int
+  /// The index of its hole; -1 if the value is in place.
+  var hole: Int
+
+  @inline(__always) var keyStart: Int { start &+ CBORWriter.headLength(UInt64(truncatingIfNeeded: keyLength)) }
+}
+
+/// State shared by all buffers of one ``CBOREncoder`` call.
+final class CBOREncodingSession {
+  // Unchecked: accesses never overlap, and a check would cost as much as the access.
+  @exclusivity(unchecked) private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
+  @exclusivity(unchecked) var path = CBORCodingPath()
+  @exclusivity(unchecked) var nesting = Nesting(maximumDepth: 0)
+  /// A failure where throwing was impossible; the next throwing call reports it.
+  @exclusivity(unchecked) var failure: Failure?
+  @exclusivity(unchecked) var scratch = CBORWriter()
+  @exclusivity(unchecked) private var lastSerial: UInt64 = 0
+  @exclusivity(unchecked) private var spareBuffers: [CBOREncodingBuffer] = []
+
+  struct Failure {
+    let path: [any CodingKey]
+    let description: String
+  }
+
+  func begin(_ options: CBOREncoder) {
+    if !options.userInfo.isEmpty { userInfo = options.userInfo }
+    nesting = Nesting(maximumDepth: options.maximumDepth)
+  }
+
+  @inline(__always)
+  func nextSerial() -> UInt64 {
+    lastSerial &+= 1
+    return lastSerial
+  }
+
+  /// An empty buffer for a nested container.
+  func buffer(path: CBORCodingPath.Reference, _ kind: CBOREncodingFrame.Kind) -> CBOREncodingBuffer {
+    let buffer = spareBuffers.popLast() ?? CBOREncodingBuffer(self)
+    buffer.begin(path: path, kind)
+    return buffer
+  }
+
+  /// Reuses a buffer after its bytes were copied.
+  func recycle(_ buffer: CBOREncodingBuffer) {
+    if spareBuffers.count < 4 { spareBuffers.append(buffer) }
+  }
+
+  /// Releases everything that the next value does not need.
+  func end() {
+    // Each of them retains this session.
+    if !spareBuffers.isEmpty { spareBuffers = [] }
+    if failure != nil { failure = nil }
+    if !userInfo.isEmpty { userInfo = [:] }
+    path.removeAll()
+    if scratch.capacity > CBOREncodingBuffer.largestSpare { scratch = CBORWriter(capacity: 0) }
+  }
+
+  func fail(_ description: String, at path: [any CodingKey]) {
+    if failure == nil { failure = Failure(path: path, description: description) }
+  }
+}

@@ -149,3 +149,286 @@ struct CBORReader {
     offset = start
   }
 }
+
+extension CBORReader {
+  /// Reads an integer from a head or from a bignum (tags 2 and 3).
+  ///
+  /// - Throws: `.outOfRange`, `.unexpectedItem`, or an error for a malformed item.
+  @inline(__always)
+  mutating func readInteger<I: FixedWidthInteger>(_ type: I.Type = I.self) throws(CBORError) -> I {
+    let start = offset
+    let head = try readHead()
+    switch head.initialByte >> 5 {
+    case CBORMajorType.unsigned.rawValue:
+      guard let value = I(exactly: head.argument) else { throw CBORError(.outOfRange, at: start) }
+      return value
+    case CBORMajorType.negative.rawValue:
+      // -1 - n; n may have 64 bits.
+      guard I.isSigned, let magnitude = I(exactly: head.argument) else { throw CBORError(.outOfRange, at: start) }
+      return ~magnitude
+    case CBORMajorType.tag.rawValue:
+      let isNegative = head.argument == CBORTag.negativeBignum
+      guard isNegative || head.argument == CBORTag.unsignedBignum else { throw CBORError(.unexpectedItem, at: start) }
+      return try readBignum(type, isNegative: isNegative, start)
+    default:
+      throw CBORError(.unexpectedItem, at: start)
+    }
+  }
+
+  /// Reads a bignum's byte string, with any number of leading zeros.
+  private mutating func readBignum<I: FixedWidthInteger>(
+    _ type: I.Type, isNegative: Bool, _ start: Int
+  ) throws(CBORError) -> I {
+    guard try peekHead().major == .bytes else { throw CBORError(.unexpectedItem, at: start) }
+    var magnitude: UInt128 = 0
+    var isTooWide = false
+    try readChunks(.bytes) { chunk in
+      for byte in chunk {
+        isTooWide = isTooWide || magnitude >> 120 != 0
+        magnitude = magnitude << 8 | UInt128(byte)
+      }
+    }
+    guard !isTooWide, let value = I(exactly: magnitude), I.isSigned || !isNegative else {
+      throw CBORError(.outOfRange, at: start)
+    }
+    return isNegative ? ~value : value
+  }
+
+  /// Reads a floating-point number of any precision exactly.
+  @inline(__always)
+  mutating func readDouble() throws(CBORError) -> Double {
+    let start = offset
+    let head = try readHead()
+    guard let value = head.double else { throw CBORError(.unexpectedItem, at: start) }
+    return value
+  }
+
+  @inline(__always)
+  mutating func readBool() throws(CBORError) -> Bool {
+    let start = offset
+    let head = try readHead()
+    guard head.initialByte & 0xFE == 0xF4 else { throw CBORError(.unexpectedItem, at: start) }
+    return head.initialByte == 0xF5
+  }
+
+  @inline(__always)
+  mutating func readNil() throws(CBORError) -> Bool {
+    guard try peekHead().isNil else { return false }
+    advance(1)
+    return true
+  }
+}
+
+extension CBORHead {
+  /// The floating-point number in this head; `nil` for other items.
+  @inline(__always) var double: Double? {
+    switch initialByte {
+    case 0xFB: Double(bitPattern: argument)
+    case 0xFA: Double(Float(bitPattern: UInt32(truncatingIfNeeded: argument)))
+    case 0xF9: Double(CBORHalfPrecision.float(UInt16(truncatingIfNeeded: argument)))
+    default: nil
+    }
+  }
+}
+
+extension CBORReader {
+  /// Reads a text string.
+  ///
+  /// - Throws: `.invalidUTF8`, `.unexpectedItem`, or an error for a malformed item.
+  mutating func readText() throws(CBORError) -> String {
+    let start = offset
+    if let bytes = try readDefinite(.text) { return try Self.text(bytes, at: start) }
+    // Each chunk must be valid text by itself (RFC 8949 §3.2.3): scalars are never split.
+    var text = ""
+    try readChunks(.text) { (chunk) throws(CBORError) in text += try Self.text(chunk, at: start) }
+    return text
+  }
+
+  mutating func readByteString() throws(CBORError) -> [UInt8] {
+    if let bytes = try readDefinite(.bytes) { return Array(bytes) }
+    var all: [UInt8] = []
+    try readChunks(.bytes) { chunk in all.append(contentsOf: chunk) }
+    return all
+  }
+
+  /// Reads the unchecked bytes of a string of definite length; `nil`, without moving, for an indefinite one.
+  ///
+  /// - Throws: `.unexpectedItem` for another type, `.lengthOverInput`.
+  @inline(__always)
+  mutating func readDefinite(_ major: CBORMajorType) throws(CBORError) -> UnsafeRawBufferPointer? {
+    let start = offset
+    let head = try readHead()
+    guard head.initialByte >> 5 == major.rawValue else { throw CBORError(.unexpectedItem, at: start) }
+    if head.isIndefinite {
+      rewind(to: start)
+      return nil
+    }
+    return try slice(head.argument, start)
+  }
+
+  /// Reads a string of either form and passes its unchecked bytes to `body` chunk by chunk.
+  mutating func readChunks(
+    _ major: CBORMajorType, _ body: (UnsafeRawBufferPointer) throws(CBORError) -> Void
+  ) throws(CBORError) {
+    let start = offset
+    let head = try readHead()
+    guard head.major == major else { throw CBORError(.unexpectedItem, at: start) }
+    guard head.isIndefinite else { return try body(try slice(head.argument, start)) }
+    while try !readBreak() {
+      let start = offset
+      let head = try readHead()
+      guard head.major == major, !head.isIndefinite else { throw CBORError(.wrongChunk, at: start) }
+      try body(try slice(head.argument, start))
+    }
+  }
+
+  @inline(__always)
+  private mutating func slice(_ length: UInt64, _ start: Int) throws(CBORError) -> UnsafeRawBufferPointer {
+    guard length <= UInt64(remaining) else { throw CBORError(.lengthOverInput, at: start) }
+    let count = Int(truncatingIfNeeded: length)
+    let slice = UnsafeRawBufferPointer(start: bytes.baseAddress.unsafelyUnwrapped + offset, count: count)
+    advance(count)
+    return slice
+  }
+
+  @inline(__always)
+  private static func text(_ bytes: UnsafeRawBufferPointer, at start: Int) throws(CBORError) -> String {
+    guard isUTF8(bytes) else { throw CBORError(.invalidUTF8, at: start) }
+    return String(utf8: bytes)
+  }
+}
+
+extension CBORReader {
+  /// Skips one item and its contents, which must be well-formed, in linear time and without recursion.
+  ///
+  /// - Throws: `.tooDeep` over ``maximumDepth``, `.invalidUTF8`, or an error for a malformed item. Does not detect
+  ///   duplicate keys.
+  mutating func skip() throws(CBORError) {
+    // Items left in each enclosing array, map and tag; the innermost is in `left`.
+    var outer: [Int] = []
+    var left = 1
+    while true {
+      var isComplete = left == 0
+      if left < 0 { isComplete = try readBreak(endingContainer: left) }
+      if isComplete {
+        guard let enclosing = outer.popLast() else { return }
+        left = enclosing
+        continue
+      }
+      let start = offset
+      let head = try readHead()
+      left = left > 0 ? left - 1 : Self.afterItem(left)
+      switch head.major {
+      case .unsigned, .negative: break
+      case .simple:
+        if head.isBreak { throw CBORError(.unexpectedBreak, at: start) }
+      case .bytes, .text:
+        rewind(to: start)
+        try skipString(head.major)
+      case .array, .map, .tag:
+        guard outer.count < maximumDepth else { throw CBORError(.tooDeep, at: start) }
+        outer.append(left)
+        left = try items(in: head, start)
+      }
+    }
+  }
+
+  /// Three negative numbers mark containers of indefinite length.
+  private static let indefiniteArray = -1
+  private static let indefiniteMapBeforeKey = -2
+  private static let indefiniteMapBeforeValue = -3
+
+  private static func afterItem(_ left: Int) -> Int {
+    switch left {
+    case indefiniteMapBeforeKey: indefiniteMapBeforeValue
+    case indefiniteMapBeforeValue: indefiniteMapBeforeKey
+    default: left
+    }
+  }
+
+  private mutating func readBreak(endingContainer left: Int) throws(CBORError) -> Bool {
+    let start = offset
+    guard try readBreak() else { return false }
+    guard left != Self.indefiniteMapBeforeValue else { throw CBORError(.unexpectedBreak, at: start) }
+    return true
+  }
+
+  private func items(in head: CBORHead, _ start: Int) throws(CBORError) -> Int {
+    if head.major == .tag { return 1 }
+    let isMap = head.major == .map
+    if head.isIndefinite { return isMap ? Self.indefiniteMapBeforeKey : Self.indefiniteArray }
+    guard head.argument <= UInt64(isMap ? remaining / 2 : remaining) else {
+      throw CBORError(.lengthOverInput, at: start)
+    }
+    return Int(head.argument) * (isMap ? 2 : 1)
+  }
+
+  /// Skips a byte or text string of either form.
+  mutating func skipString(_ major: CBORMajorType) throws(CBORError) {
+    let start = offset
+    guard major == .text else { return try readChunks(.bytes) { _ in } }
+    try readChunks(.text) { (chunk) throws(CBORError) in
+      guard Self.isUTF8(chunk) else { throw CBORError(.invalidUTF8, at: start) }
+    }
+  }
+}
+
+extension CBORReader {
+  /// Whether the bytes are UTF-8: no surrogates, no overlong forms, nothing above U+10FFFF (RFC 3629 §4).
+  @inline(__always)
+  static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    var index = 0
+    // Fast path for ASCII.
+    while index &+ 8 <= bytes.count {
+      if base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { break }
+      index &+= 8
+    }
+    while index < bytes.count {
+      if base.load(fromByteOffset: index, as: UInt8.self) >= 0x80 {
+        return isUTF8BeyondASCII(UnsafeRawBufferPointer(rebasing: bytes[index...]))
+      }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// As fast as the standard library's `UTF8Span`, which requires macOS 26.
+  private static func isUTF8BeyondASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    let count = bytes.count
+    var index = 0
+    while index < count {
+      let first = base.load(fromByteOffset: index, as: UInt8.self)
+      if first < 0x80 {
+        index &+= 1
+        while index &+ 8 <= count,
+          base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+        { index &+= 8 }
+        continue
+      }
+      /// 0 past the end, which continues no sequence.
+      @inline(__always)
+      func byte(_ offset: Int) -> UInt8 {
+        index &+ offset < count ? base.load(fromByteOffset: index &+ offset, as: UInt8.self) : 0
+      }
+      let second = byte(1)
+      if first < 0xE0 {
+        guard first >= 0xC2, second & 0xC0 == 0x80 else { return false }
+        index &+= 2
+      } else if first < 0xF0 {
+        let least: UInt8 = first == 0xE0 ? 0xA0 : 0x80
+        let greatest: UInt8 = first == 0xED ? 0x9F : 0xBF
+        guard second >= least, second <= greatest, byte(2) & 0xC0 == 0x80 else { return false }
+        index &+= 3
+      } else {
+        let least: UInt8 = first == 0xF0 ? 0x90 : 0x80
+        let greatest: UInt8 = first == 0xF4 ? 0x8F : 0xBF
+        guard first <= 0xF4, second >= least, second <= greatest, byte(2) & 0xC0 == 0x80, byte(3) & 0xC0 == 0x80
+        else { return false }
+        index &+= 4
+      }
+    }
+    return true
+  }
+}

@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
   import Foundation
+  import FoundationObjects
   import Synchronization
 
   /// Records of all types met so far, by type and by name.
@@ -113,5 +114,293 @@
 
   extension ClassRecord {
     fileprivate var id: ObjectIdentifier { ObjectIdentifier(type) }
+  }
+
+  /// An open-addressing hash table of records for one writer and concurrent readers.
+  ///
+  /// Two words, capacity and count, then slots that change from nil to a record once. Never freed.
+  struct RecordSlots {
+    let base: UnsafeRawPointer
+
+    private typealias Slot = Atomic<UnsafeRawPointer?>
+
+    init(_ base: UnsafeRawPointer) { self.base = base }
+
+    static func make(capacity: Int) -> UnsafeMutableRawPointer {
+      let header = 2 * MemoryLayout<Int>.stride
+      let bytes = header + capacity * MemoryLayout<Slot>.stride
+      let base = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
+      base.storeBytes(of: capacity, as: Int.self)
+      base.storeBytes(of: 0, toByteOffset: MemoryLayout<Int>.stride, as: Int.self)
+      let slots = (base + header).bindMemory(to: Slot.self, capacity: capacity)
+      for index in 0..<capacity { (slots + index).initialize(to: Slot(nil)) }
+      return base
+    }
+
+    @inline(__always) private var capacity: Int { base.load(as: Int.self) }
+    private var count: Int { base.load(fromByteOffset: MemoryLayout<Int>.stride, as: Int.self) }
+    @inline(__always) private var slots: UnsafePointer<Slot> {
+      (base + 2 * MemoryLayout<Int>.stride).assumingMemoryBound(to: Slot.self)
+    }
+
+    /// Limits the load to one half, to keep lookups short.
+    var isFull: Bool { count * 2 >= capacity }
+
+    @inline(__always)
+    func find(hash: Int, where matches: (ClassRecord.Reference) -> Bool) -> ClassRecord.Reference? {
+      let mask = capacity &- 1
+      var index = hash & mask
+      while let found = slots[index].load(ordering: .acquiring) {
+        let record = found.assumingMemoryBound(to: ClassRecord.self)
+        if matches(record) { return record }
+        index = (index &+ 1) & mask
+      }
+      return nil
+    }
+
+    /// For the writer only; the table must not be full.
+    func insert(_ record: ClassRecord.Reference, hash: Int) {
+      let mask = capacity - 1
+      var index = hash & mask
+      while slots[index].load(ordering: .relaxed) != nil { index = (index + 1) & mask }
+      slots[index].store(UnsafeRawPointer(record), ordering: .releasing)
+      UnsafeMutableRawPointer(mutating: base)
+        .storeBytes(of: count + 1, toByteOffset: MemoryLayout<Int>.stride, as: Int.self)
+    }
+
+    /// A table of twice the size with the same records.
+    func grown(_ hash: (ClassRecord.Reference) -> Int) -> RecordSlots {
+      let grown = RecordSlots(UnsafeRawPointer(Self.make(capacity: capacity * 2)))
+      for index in 0..<capacity {
+        guard let found = slots[index].load(ordering: .relaxed) else { continue }
+        let record = found.assumingMemoryBound(to: ClassRecord.self)
+        grown.insert(record, hash: hash(record))
+      }
+      return grown
+    }
+  }
+
+  /// A type's properties for the coders, made once per process and never freed.
+  struct ClassRecord {
+    /// Not reference counted, so that threads encoding the same class share no written memory.
+    typealias Reference = UnsafePointer<ClassRecord>
+
+    let type: Any.Type
+    let form: ValueForm
+    let coding: (any NSCoding.Type)?
+    let elements: (any SwiftElements.Type)?
+    let hashing: Hashing
+    /// The class's index in ``FoundationCoding/all``.
+    let foundationCoding: Int
+    let supportsSecureCoding: Bool
+    let isNSObject: Bool
+    /// The class that reads this one's archives, if different.
+    let unarchivedAs: AnyClass?
+    /// Whether it inherits from a Foundation class other than `NSObject`.
+    let extendsFoundation: Bool
+    /// The FoundationNetworking class that it is or inherits from.
+    let networkingClass: AnyClass?
+    /// The name as a text item; empty if the class cannot be found by name.
+    let encodedName: UnsafeRawBufferPointer
+    let problem: String
+
+    var anyClass: AnyClass? { type as? AnyClass }
+  }
+
+  extension ClassRecord {
+    /// - Parameter form: The type's form, if known.
+    init(_ type: Any.Type, _ form: ValueForm?) {
+      guard let anyClass = type as? AnyClass else {
+        self.init(type, form: form ?? .swiftOther)
+        return
+      }
+      let isFoundation = ClassName.isFoundation(anyClass)
+      let foundationCoding = FoundationCoding.all.firstIndex { $0.type == anyClass }
+      let coding = anyClass as? any NSCoding.Type
+      let isSecure = (anyClass as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
+      var problem = ""
+      let found: ValueForm
+      if let form {
+        found = form
+      } else if foundationCoding != nil {
+        found = .foundation
+      } else if isFoundation {
+        found = .foundationCluster
+      } else if coding != nil {
+        found = .object
+      } else {
+        found = .unsupported
+        problem = "does not conform to NSCoding"
+      }
+      var name = ClassName.name(of: anyClass)
+      if found == .foundationCluster { name = nil }
+      self.init(
+        type, form: found, hashing: Hashing.of(anyClass), coding: found == .object ? coding : nil,
+        foundationCoding: foundationCoding ?? -1,
+        supportsSecureCoding: isSecure || found != .object && found != .unsupported,
+        isNSObject: anyClass is NSObject.Type, unarchivedAs: found == .object ? Self.substitute(for: anyClass) : nil,
+        extendsFoundation: ClassName.extendsFoundation(anyClass),
+        networkingClass: found == .object ? NetworkingClass.ancestor(of: anyClass) : nil,
+        encodedName: name.map(Self.encoded) ?? UnsafeRawBufferPointer(start: nil, count: 0), problem: problem)
+    }
+
+    private init(_ type: Any.Type, form: ValueForm) {
+      self.init(
+        type, form: form, hashing: .sound, coding: nil, foundationCoding: -1, supportsSecureCoding: true,
+        isNSObject: false,
+        unarchivedAs: nil, extendsFoundation: false, networkingClass: nil,
+        encodedName: UnsafeRawBufferPointer(start: nil, count: 0),
+        problem: "")
+    }
+
+    private init(
+      _ type: Any.Type, form: ValueForm, hashing: Hashing, coding: (any NSCoding.Type)?, foundationCoding: Int,
+      supportsSecureCoding: Bool, isNSObject: Bool, unarchivedAs: AnyClass?, extendsFoundation: Bool,
+      networkingClass: AnyClass?, encodedName: UnsafeRawBufferPointer, problem: String
+    ) {
+      self.type = type
+      self.form = form
+      self.hashing = hashing
+      self.coding = coding
+      elements = type as? any SwiftElements.Type
+      self.foundationCoding = foundationCoding
+      self.supportsSecureCoding = supportsSecureCoding
+      self.isNSObject = isNSObject
+      self.unarchivedAs = unarchivedAs
+      self.extendsFoundation = extendsFoundation
+      self.networkingClass = networkingClass
+      self.encodedName = encodedName
+      self.problem = problem
+    }
+
+    private static func substitute(for type: AnyClass) -> AnyClass? {
+      guard let substitute = (type as? NSObject.Type)?.classForKeyedUnarchiver(), substitute != type else { return nil }
+      return substitute
+    }
+
+    private static func encoded(_ name: String) -> UnsafeRawBufferPointer {
+      var writer = CBORWriter()
+      writer.writeText(name)
+      return writer.withBytes { bytes in
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        copy.copyMemory(from: bytes)
+        return UnsafeRawBufferPointer(copy)
+      }
+    }
+  }
+
+  enum ValueForm: UInt8 {
+    case swiftBool, swiftInteger, swiftUnsigned, swiftFloat, swiftDouble, swiftString, swiftData, swiftDate, swiftUUID
+    /// Any other value type: written in its bridged form, if Foundation bridges it.
+    case swiftOther
+
+    // Foundation classes with an item of their own.
+    case string, mutableString, boolean, number, decimalNumber, data, mutableData, date, url, uuid, null
+    case array, mutableArray, dictionary, mutableDictionary, set, mutableSet, countedSet, orderedSet, mutableOrderedSet
+    /// A class in ``FoundationCoding/all``.
+    case foundation
+    /// A private Foundation class: the object names its public class.
+    case foundationCluster
+
+    case object
+    case unsupported
+
+    /// Whether an object of this form is written once and then referred to.
+    var hasIdentity: Bool {
+      switch self {
+      case .mutableString, .mutableData, .array, .mutableArray, .dictionary, .mutableDictionary, .set, .mutableSet,
+        .countedSet, .orderedSet, .mutableOrderedSet, .foundation, .object:
+        true
+      default: false
+      }
+    }
+
+    /// Whether sets and dictionary keys of this form are sorted.
+    var isPlain: Bool {
+      switch self {
+      case .swiftBool, .swiftInteger, .swiftUnsigned, .swiftFloat, .swiftDouble, .swiftString, .swiftData, .swiftDate,
+        .swiftUUID, .string, .boolean, .number, .data, .date, .uuid, .null:
+        true
+      default: false
+      }
+    }
+  }
+
+  extension ValueForm {
+    /// Types with a fixed form.
+    static let types: [(type: Any.Type, form: ValueForm)] = [
+      (Bool.self, .swiftBool), (Int.self, .swiftInteger), (Int8.self, .swiftInteger), (Int16.self, .swiftInteger),
+      (Int32.self, .swiftInteger), (Int64.self, .swiftInteger), (UInt.self, .swiftUnsigned),
+      (UInt8.self, .swiftUnsigned), (UInt16.self, .swiftUnsigned), (UInt32.self, .swiftUnsigned),
+      (UInt64.self, .swiftUnsigned), (Float.self, .swiftFloat), (Double.self, .swiftDouble),
+      (CGFloat.self, CGFloat.NativeType.self == Double.self ? .swiftDouble : .swiftFloat),
+      (String.self, .swiftString), (Data.self, .swiftData), (Date.self, .swiftDate), (UUID.self, .swiftUUID),
+      (NSString.self, .string), (NSMutableString.self, .mutableString), (NSNumber.self, .number),
+      // Foundation uses a separate class for Boolean numbers.
+      (type(of: NSNumber(value: true)), .boolean), (NSDecimalNumber.self, .decimalNumber), (NSData.self, .data),
+      (NSMutableData.self, .mutableData), (NSDate.self, .date), (NSURL.self, .url), (NSUUID.self, .uuid),
+      (NSNull.self, .null), (NSArray.self, .array), (NSMutableArray.self, .mutableArray),
+      (NSDictionary.self, .dictionary), (NSMutableDictionary.self, .mutableDictionary), (NSSet.self, .set),
+      (NSMutableSet.self, .mutableSet), (NSCountedSet.self, .countedSet), (NSOrderedSet.self, .orderedSet),
+      (NSMutableOrderedSet.self, .mutableOrderedSet),
+    ]
+  }
+
+  /// Class names in archives that differ from the classes' own.
+  struct ClassNameMap {
+    private var names: [ObjectIdentifier: String] = [:]
+    private var classes: [String: AnyClass] = [:]
+
+    var isEmpty: Bool { names.isEmpty && classes.isEmpty }
+
+    subscript(name type: AnyClass) -> String? {
+      get { names[ObjectIdentifier(type)] }
+      set { names[ObjectIdentifier(type)] = newValue }
+    }
+
+    subscript(class name: String) -> AnyClass? {
+      get { classes[name] }
+      set { classes[name] = newValue }
+    }
+
+    /// Process-wide names, one map for each direction.
+    static let archiving = Shared()
+    static let unarchiving = Shared()
+
+    final class Shared: Sendable {
+      private let map = Mutex(ClassNameMap())
+      /// Avoids the lock in most processes, which set no names.
+      private let used = Atomic(false)
+
+      var isUsed: Bool { used.load(ordering: .acquiring) }
+
+      func read<R>(_ body: (borrowing ClassNameMap) -> R?) -> R? {
+        guard isUsed else { return nil }
+        return map.withLock { body($0) }
+      }
+
+      func change(_ body: (inout ClassNameMap) -> Void) {
+        map.withLock { body(&$0) }
+        used.store(true, ordering: .releasing)
+      }
+    }
+  }
+
+  enum ClassDescription {
+    static func name(of record: ClassRecord.Reference) -> String { name(of: record.pointee.type) }
+
+    static func name(of type: Any.Type) -> String {
+      let name = _typeName(type, qualified: true)
+      return name.hasPrefix("Foundation.") ? String(name.dropFirst("Foundation.".count)) : name
+    }
+  }
+
+  /// The value in an `Any` of known type `T`, without the cost of a dynamic cast.
+  @inline(__always)
+  func payload<T>(of value: Any, as type: T.Type) -> T {
+    func read<Value>(_ value: Value) -> T {
+      withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: T.self).pointee }
+    }
+    return _openExistential(value, do: read)
   }
 #endif
