@@ -1,6 +1,6 @@
 import CSecret
 
-/// Every call of libsecret, GIO and GLib in this module, except those in `Calls+Variant.swift`. All waits have a
+/// Every call of libsecret, GIO and GLib in this module, except those for variants in `Variant.swift`. All waits have a
 /// deadline.
 ///
 /// It avoids four behaviors of GIO and libsecret:

@@ -176,3 +176,99 @@ final class Exchange {
     return result
   }
 }
+
+struct CallFailure: Error {
+  enum Kind {
+    /// No answer before the deadline.
+    case timedOut
+    /// The bus or the service is missing or has ended.
+    case disconnected
+    /// The item, collection or prompt does not exist.
+    case noObject
+    /// The item or the collection is locked.
+    case locked
+    /// The service does not know the session.
+    case noSession
+    /// The bus refuses to pass the message.
+    case denied
+    case other
+  }
+
+  var kind: Kind
+  /// The error's name on the bus, or its domain and code.
+  var name: String
+  var message: String
+
+  init(_ kind: Kind, name: String = "", message: String) {
+    self.kind = kind
+    self.name = name
+    self.message = message
+  }
+
+  init(remote name: String, message: String) {
+    let kind: Kind =
+      switch name {
+      case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
+        "org.freedesktop.DBus.Error.Disconnected":
+        .disconnected
+      // The bus says this when the called process has ended.
+      case "org.freedesktop.DBus.Error.NoReply": .disconnected
+      // Services differ here.
+      case "org.freedesktop.Secret.Error.NoSuchObject", "org.freedesktop.DBus.Error.UnknownObject",
+        "org.freedesktop.DBus.Error.UnknownMethod":
+        .noObject
+      case "org.freedesktop.Secret.Error.IsLocked": .locked
+      case "org.freedesktop.Secret.Error.NoSession": .noSession
+      case "org.freedesktop.DBus.Error.AccessDenied": .denied
+      case "org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.TimedOut": .timedOut
+      default: .other
+      }
+    self.init(kind, name: name, message: message)
+  }
+
+  static let timedOut = CallFailure(.timedOut, message: "no answer in time")
+
+  var text: String {
+    switch (name.isEmpty, message.isEmpty) {
+    case (true, _): message
+    case (_, true): name
+    default: "\(name): \(message)"
+    }
+  }
+}
+
+struct Deadline: Sendable {
+  private(set) var instant: ContinuousClock.Instant
+
+  /// `duration` from now, clamped from zero to a day.
+  init(after duration: Duration) { instant = ContinuousClock.now + min(max(duration, .zero), .seconds(86_400)) }
+
+  /// The remaining time, rounded up to whole milliseconds, at least 1; `nil` if it has passed.
+  var remainingMilliseconds: Int32? {
+    let remaining = instant - .now
+    guard remaining > .zero else { return nil }
+    let (seconds, attoseconds) = remaining.components
+    return Int32(clamping: seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+
+  /// Adds the time spent waiting for a person.
+  mutating func postpone(by duration: Duration) { instant += duration }
+}
+
+struct WaitOptions: Sendable, Equatable {
+  var timeout: Duration = .seconds(5)
+  var interactionTimeout: Duration = .seconds(60)
+  var authenticationUI: AuthenticationUI = .allow
+
+  var mayPrompt: Bool { authenticationUI == .allow && interactionTimeout > .zero }
+}
+
+/// The behavior for a locked keyring.
+public enum AuthenticationUI: Sendable, Hashable, CaseIterable {
+  /// The service may prompt for the password, within ``Keychain/interactionTimeout(_:)``.
+  case allow
+  /// No prompt: the call throws ``KeychainError/Code/locked``.
+  case fail
+  /// No prompt: reads treat locked items as absent; writes and removals throw, as with ``fail``.
+  case skip
+}

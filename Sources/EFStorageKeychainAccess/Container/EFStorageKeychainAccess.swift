@@ -1,4 +1,48 @@
-public import EFStorageCore
+// Importing a container is enough.
+@_exported public import EFStorageCore
+import Synchronization
+
+/// A property that is kept in the user's keychain.
+///
+/// ```swift
+/// @EFStorageKeychainAccess(forKey: "token")
+/// var token: String?
+/// ```
+@propertyWrapper
+public struct EFStorageKeychainAccess<Content: KeychainAccessStorable>: EFSingleInstanceStorageReferenceWrapper {
+  public var _ref: EFStorageKeychainAccessRef<Content>
+  public let makeDefaultContent: () -> Content
+  public let persistDefaultContent: Bool
+
+  public init(
+    __ref: EFStorageKeychainAccessRef<Content>, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool
+  ) {
+    _ref = __ref
+    self.makeDefaultContent = makeDefaultContent
+    self.persistDefaultContent = persistDefaultContent
+  }
+
+  public var wrappedValue: Content {
+    get { contentOrDefault() }
+    nonmutating set { _ref.content = newValue }
+    // `+=` is one change for the threads of this process.
+    nonmutating _modify {
+      let taken = _ref.turn.begin()
+      var content = contentOrDefault()
+      defer { _ref.turn.end(taken) { _ref.content = content } }
+      yield &content
+    }
+  }
+
+  /// The reference: `$name.lastFailure`.
+  public var projectedValue: EFStorageKeychainAccessRef<Content> { _ref }
+
+  public func removeContentFromUnderlyingStorage() { _ref.content = nil }
+}
+
+// Unchecked because of the default's closure, an expression of the caller's that any thread may evaluate: see
+// `makeDefaultContent`.
+extension EFStorageKeychainAccess: @unchecked Sendable where Content: Sendable {}
 
 /// The content under one key of a keychain.
 ///
@@ -111,3 +155,40 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
 extension EFStorageKeychainAccessRef: ReportingReference {}
 
 extension EFStorageKeychainAccessRef: Sendable where Content: Sendable {}
+
+extension Keychain: EFUnderlyingStorage {
+  /// Returns ``defaultForEFStorage``. Replaceable with `@_dynamicReplacement(for: makeDefault())`; setting
+  /// ``defaultForEFStorage`` is the supported way.
+  public dynamic static func makeDefault() -> Keychain { defaultForEFStorage }
+
+  /// The keychain to use if none is given: this program's, `Keychain()`, unless set.
+  ///
+  /// Set it before the first use: existing references keep their storage. Any thread.
+  public static var defaultForEFStorage: Keychain {
+    get { standard.withLock { $0 } }
+    set { standard.withLock { $0 = newValue } }
+  }
+
+  private static let standard = Mutex(Keychain())
+
+  /// Whether they hold the same items, regardless of labels and time limits.
+  public static func == (lhs: Keychain, rhs: Keychain) -> Bool {
+    // By bytes, as the service compares; `==` of strings uses canonical equivalence.
+    lhs.options.scope.mapValues(KeyBytes.init) == rhs.options.scope.mapValues(KeyBytes.init)
+  }
+}
+
+extension EFUnderlyingStorageWrapper {
+  /// The content under a key of this keychain; setting `nil` removes it.
+  public subscript<Content: KeychainAccessStorable>(dynamicMember key: String) -> Content? where Base == Keychain {
+    get { EFStorageKeychainAccessRef.forKey(key, in: base).content }
+    set { EFStorageKeychainAccessRef.forKey(key, in: base).content = newValue }
+  }
+
+  /// The content under a key of the default keychain; setting nil removes it.
+  public subscript<Content: KeychainAccessStorable>(dynamicMember key: String) -> Content?
+  where Base == Keychain.Type {
+    get { EFStorageKeychainAccessRef.forKey(key).content }
+    set { EFStorageKeychainAccessRef.forKey(key).content = newValue }
+  }
+}
