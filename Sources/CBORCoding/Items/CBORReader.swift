@@ -142,56 +142,44 @@ struct CBORReader {
     assert(count >= 0 && count <= remaining)
     offset &+= count
   }
-
-  @inline(__always)
-  mutating func rewind(to start: Int) {
-    assert(start >= 0 && start <= offset)
-    offset = start
-  }
 }
 
 extension CBORReader {
-  /// Reads an integer from a head or from a bignum (tags 2 and 3).
+  /// Reads an integer from a head or from a bignum.
   ///
   /// - Throws: `.outOfRange`, `.unexpectedItem`, or an error for a malformed item.
-  @inline(__always)
   mutating func readInteger<I: FixedWidthInteger>(_ type: I.Type = I.self) throws(CBORError) -> I {
     let start = offset
-    let head = try readHead()
-    switch head.initialByte >> 5 {
-    case CBORMajorType.unsigned.rawValue:
-      guard let value = I(exactly: head.argument) else { throw CBORError(.outOfRange, at: start) }
-      return value
-    case CBORMajorType.negative.rawValue:
-      // -1 - n; n may have 64 bits.
-      guard I.isSigned, let magnitude = I(exactly: head.argument) else { throw CBORError(.outOfRange, at: start) }
-      return ~magnitude
-    case CBORMajorType.tag.rawValue:
-      let isNegative = head.argument == CBORTag.negativeBignum
-      guard isNegative || head.argument == CBORTag.unsignedBignum else { throw CBORError(.unexpectedItem, at: start) }
-      return try readBignum(type, isNegative: isNegative, start)
-    default:
-      throw CBORError(.unexpectedItem, at: start)
-    }
+    guard let (magnitude, isNegative) = try readMagnitude(), let value = I(magnitude: magnitude, isNegative: isNegative)
+    else { throw CBORError(.outOfRange, at: start) }
+    return value
   }
 
-  /// Reads a bignum's byte string, with any number of leading zeros.
-  private mutating func readBignum<I: FixedWidthInteger>(
-    _ type: I.Type, isNegative: Bool, _ start: Int
-  ) throws(CBORError) -> I {
-    guard try peekHead().major == .bytes else { throw CBORError(.unexpectedItem, at: start) }
-    var magnitude: UInt128 = 0
+  /// Reads the absolute value and the sign of an integer or bignum (tags 2 and 3); `nil` beyond 128 bits.
+  mutating func readMagnitude() throws(CBORError) -> (magnitude: UInt128, isNegative: Bool)? {
+    let start = offset
+    let head = try readHead()
+    var magnitude = UInt128(head.argument)
     var isTooWide = false
-    try readChunks(.bytes) { chunk in
-      for byte in chunk {
-        isTooWide = isTooWide || magnitude >> 120 != 0
-        magnitude = magnitude << 8 | UInt128(byte)
+    if head.isBignum {
+      guard try peekHead().major == .bytes else { throw CBORError(.unexpectedItem, at: start) }
+      magnitude = 0
+      // Any number of leading zeros.
+      try readChunks(.bytes) { chunk in
+        for byte in chunk {
+          isTooWide = isTooWide || magnitude >> 120 != 0
+          magnitude = magnitude << 8 | UInt128(byte)
+        }
       }
+    } else if head.major != .unsigned, head.major != .negative {
+      throw CBORError(.unexpectedItem, at: start)
     }
-    guard !isTooWide, let value = I(exactly: magnitude), I.isSigned || !isNegative else {
-      throw CBORError(.outOfRange, at: start)
+    if isTooWide { return nil }
+    guard head.major == .negative || head.major == .tag && head.argument == CBORTag.negativeBignum else {
+      return (magnitude, false)
     }
-    return isNegative ? ~value : value
+    // The value is -1 - n.
+    return magnitude == .max ? nil : (magnitude + 1, true)
   }
 
   /// Reads a floating-point number of any precision exactly.
@@ -219,7 +207,21 @@ extension CBORReader {
   }
 }
 
+extension FixedWidthInteger {
+  init?(magnitude: UInt128, isNegative: Bool) {
+    // Also the least value, whose absolute value does not fit.
+    guard isNegative else {
+      self.init(exactly: magnitude)
+      return
+    }
+    guard Self.isSigned, let inverted = Self(exactly: magnitude - 1) else { return nil }
+    self = ~inverted
+  }
+}
+
 extension CBORHead {
+  var isBignum: Bool { major == .tag && (argument == CBORTag.unsignedBignum || argument == CBORTag.negativeBignum) }
+
   /// The floating-point number in this head; `nil` for other items.
   @inline(__always) var double: Double? {
     switch initialByte {
@@ -260,7 +262,7 @@ extension CBORReader {
     let head = try readHead()
     guard head.initialByte >> 5 == major.rawValue else { throw CBORError(.unexpectedItem, at: start) }
     if head.isIndefinite {
-      rewind(to: start)
+      move(to: start)
       return nil
     }
     return try slice(head.argument, start)
@@ -323,7 +325,7 @@ extension CBORReader {
       case .simple:
         if head.isBreak { throw CBORError(.unexpectedBreak, at: start) }
       case .bytes, .text:
-        rewind(to: start)
+        move(to: start)
         try skipString(head.major)
       case .array, .map, .tag:
         guard outer.count < maximumDepth else { throw CBORError(.tooDeep, at: start) }

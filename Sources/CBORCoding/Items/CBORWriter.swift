@@ -225,6 +225,11 @@ extension CBORWriter {
     text.withUTF8Bytes { bytes in writeText(utf8: bytes) }
   }
 
+  mutating func writeUUID(_ uuid: UUID) {
+    writeTag(CBORTag.uuid)
+    withUnsafeBytes(of: uuid.uuid) { writeBytes($0) }
+  }
+
   // MARK: Containers, tags and simple values
 
   /// Writes an array's head; `count` items must follow.

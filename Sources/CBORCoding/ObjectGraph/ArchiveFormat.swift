@@ -309,7 +309,7 @@
     private static func keyText(_ reader: inout CBORReader) throws(CBORError) -> String {
       let start = reader.offset
       let head = try reader.readHead()
-      reader.rewind(to: start)
+      reader.move(to: start)
       switch head.major {
       case .text: return String(try reader.readText().prefix(40))
       case .unsigned:

@@ -379,32 +379,13 @@
       }
     }
 
-    mutating func writeUUID(_ uuid: UUID) {
-      writeTag(CBORTag.uuid)
-      withUnsafeBytes(of: uuid.uuid) { writeBytes($0) }
-    }
-
-    /// Writes a decimal fraction (tag 4) with the exact exponent and mantissa; NaN is an object around a NaN.
+    /// Writes a decimal fraction (tag 4); NaN is an object around a NaN.
     mutating func writeDecimal(_ value: Decimal) {
-      guard !value.isNaN, let magnitude = UInt128(value.significand.magnitude.description) else {
-        writeTag(CBORTag.object)
-        writeArrayHead(count: 2)
-        writeText("NSDecimalNumber")
-        return writeWhole(Double.nan)
-      }
-      writeTag(CBORTag.decimalFraction)
+      guard value.isNaN else { return CBORDecimalForm.write(value, to: &self) }
+      writeTag(CBORTag.object)
       writeArrayHead(count: 2)
-      writeInteger(value.exponent)
-      guard value.sign == .minus && magnitude != 0 else { return writeInteger(magnitude) }
-      // -n is -1 - (n - 1), whose n - 1 may use all the bits.
-      let argument = magnitude - 1
-      if let short = UInt64(exactly: argument) { return writeHead(.negative, short) }
-      writeTag(CBORTag.negativeBignum)
-      let length = (UInt128.bitWidth - argument.leadingZeroBitCount + 7) / 8
-      writeHead(.bytes, UInt64(length))
-      for index in stride(from: length - 1, through: 0, by: -1) {
-        writeByte(UInt8(truncatingIfNeeded: argument >> (8 * index)))
-      }
+      writeText("NSDecimalNumber")
+      writeWhole(Double.nan)
     }
   }
 #endif

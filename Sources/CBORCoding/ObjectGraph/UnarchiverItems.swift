@@ -13,17 +13,17 @@
       switch head.major {
       case .unsigned, .negative:
         try permit(NSNumber.self, isElement, start)
-        reader.rewind(to: start)
+        reader.move(to: start)
         return try readIntegerObject(&reader)
       case .text:
         try permit(NSString.self, isElement, start)
-        reader.rewind(to: start)
+        reader.move(to: start)
         let text = try readText(&reader)
         budget.count(text.utf8.count >> 6)
         return NSString(string: text)
       case .bytes:
         try permit(NSData.self, isElement, start)
-        reader.rewind(to: start)
+        reader.move(to: start)
         let bytes = try readBytes(&reader)
         budget.count(bytes.count >> 6)
         return NSData(bytes: bytes.baseAddress, length: bytes.count)
@@ -113,34 +113,10 @@
       let start = reader.offset
       try readArray(of: 2, &reader)
       let exponent: Int = try readInteger(&reader)
-      let (magnitude, isNegative) = try readMantissa(&reader)
-      guard let decimal = Decimal(mantissa: magnitude, isNegative: isNegative, exponent: exponent) else {
-        throw mismatch("a decimal number", at: start)
-      }
+      guard let (magnitude, isNegative) = try? reader.readMagnitude(),
+        let decimal = Decimal(mantissa: magnitude, isNegative: isNegative, exponent: exponent)
+      else { throw mismatch("a decimal number", at: start) }
       return NSDecimalNumber(decimal: decimal)
-    }
-
-    /// Reads a 128-bit integer and its sign.
-    private func readMantissa(
-      _ reader: inout CBORReader
-    ) throws(CBORCodingError) -> (magnitude: UInt128, isNegative: Bool) {
-      let start = reader.offset
-      let head = try head(&reader)
-      var argument = UInt128(head.argument)
-      var isNegative = head.major == .negative
-      switch head.major {
-      case .unsigned, .negative: break
-      case .tag where head.argument == CBORTag.unsignedBignum || head.argument == CBORTag.negativeBignum:
-        isNegative = head.argument == CBORTag.negativeBignum
-        let bytes = try readBytes(&reader)
-        guard bytes.count <= 16 else { throw mismatch("a mantissa of 128 bits", at: start) }
-        argument = bytes.reduce(0) { $0 << 8 | UInt128($1) }
-      default: throw mismatch("a decimal mantissa", at: start)
-      }
-      guard isNegative else { return (argument, false) }
-      // The value is -1 - argument.
-      guard argument < .max else { throw mismatch("a mantissa of 128 bits", at: start) }
-      return (argument + 1, true)
     }
 
     // MARK: What may be read

@@ -40,52 +40,39 @@ extension CBORDecodingSession {
   private func otherInteger<I: FixedWidthInteger>(
     _ type: I.Type, at position: CBORPosition
   ) throws(CBORValueError) -> I {
-    var content = position
-    var head = document.readHead(&content)
-    while head.major == .tag {
-      if head.argument == CBORTag.unsignedBignum || head.argument == CBORTag.negativeBignum {
-        guard let (magnitude, isNegative) = try bignum(head.argument, content) else { throw outOfRange(type, nil) }
-        guard let value = I(exactly: magnitude), I.isSigned || !isNegative else { throw outOfRange(type, nil) }
-        return isNegative ? ~value : value
-      }
-      head = document.readHead(&content)
-    }
-    switch head.major {
-    case .unsigned:
-      guard let value = I(exactly: head.argument) else { throw outOfRange(type, "\(head.argument)") }
-      return value
-    case .negative:
-      guard I.isSigned, let value = I(exactly: head.argument) else {
-        throw outOfRange(type, "\(-1 - Int128(head.argument))")
-      }
-      return ~value
-    default:
+    guard let (magnitude, isNegative) = try magnitude(at: position, type) else {
+      let head = untaggedHead(position)
       guard let double = head.double else { throw head.mismatch }
       guard let value = I(exactly: double) else { throw outOfRange(type, "\(double)") }
       return value
     }
+    guard let value = I(magnitude: magnitude, isNegative: isNegative) else {
+      throw outOfRange(type, (isNegative ? "-" : "") + "\(magnitude)")
+    }
+    return value
   }
 
-  /// The magnitude n of a bignum, whose value is n or -1 - n; `nil` beyond 128 bits.
-  func bignum(
-    _ tag: UInt64, _ position: CBORPosition
+  /// The absolute value and the sign of an integer or bignum inside any tags; `nil` for another item.
+  private func magnitude(
+    at position: CBORPosition, _ type: Any.Type
   ) throws(CBORValueError) -> (magnitude: UInt128, isNegative: Bool)? {
-    var position = position
-    document.skipTags(&position)
-    let head = document.readHead(&position)
-    guard head.major == .bytes else {
-      throw .corrupted("A large integer (tag \(tag)) is not a byte string, but \(head.typeDescription).")
+    var content = position
+    var start = position
+    var head = document.readHead(&content)
+    while head.major == .tag, !head.isBignum {
+      start = content
+      head = document.readHead(&content)
     }
-    var magnitude: UInt128 = 0
-    for byte in document.readContent(head, &position) {
-      guard magnitude >> 120 == 0 else { return nil }
-      magnitude = magnitude << 8 | UInt128(byte)
+    guard head.major == .unsigned || head.major == .negative || head.isBignum else { return nil }
+    var reader = CBORReader(document.bytes, at: Int(start.offset))
+    guard let found = try? reader.readMagnitude() else {
+      throw .corrupted("A large integer does not fit in \(type), or is not a byte string. Decode a wider type.")
     }
-    return (magnitude, tag == CBORTag.negativeBignum)
+    return found
   }
 
-  private func outOfRange(_ type: Any.Type, _ number: String?) -> CBORValueError {
-    .corrupted("The number \(number ?? "there") does not fit in \(type). Decode a wider type.")
+  private func outOfRange(_ type: Any.Type, _ number: String) -> CBORValueError {
+    .corrupted("The number \(number) does not fit in \(type). Decode a wider type.")
   }
 
   /// Reads a floating-point number, or an integer that converts exactly.
@@ -113,24 +100,13 @@ extension CBORDecodingSession {
 
   @inline(never)
   private func integerAsDouble(at position: CBORPosition) throws(CBORValueError) -> Double {
-    var content = position
-    var head = document.readHead(&content)
-    while head.major == .tag && head.argument != CBORTag.unsignedBignum && head.argument != CBORTag.negativeBignum {
-      head = document.readHead(&content)
+    guard let (magnitude, isNegative) = try magnitude(at: position, Double.self) else {
+      throw untaggedHead(position).mismatch
     }
-    switch head.major {
-    case .unsigned, .negative, .tag:
-      let integer: Int128
-      do throws(CBORValueError) {
-        integer = try otherInteger(Int128.self, at: position)
-      } catch {
-        guard case .corrupted = error else { throw error }
-        throw outOfRange(Double.self, nil)
-      }
-      guard let value = Double(exactly: integer) else { throw outOfRange(Double.self, "\(integer)") }
-      return value
-    default: throw head.mismatch
+    guard let value = Double(exactly: magnitude) else {
+      throw outOfRange(Double.self, (isNegative ? "-" : "") + "\(magnitude)")
     }
+    return isNegative ? -value : value
   }
 
   @inline(__always)
@@ -138,6 +114,13 @@ extension CBORDecodingSession {
     var position = position
     document.skipTags(&position)
     return document.readHead(&position)
+  }
+
+  /// Moves past tags to the head of the tagged item. Returns its type.
+  @inline(__always)
+  private func untaggedMajor(_ position: inout CBORPosition) -> CBORMajorType {
+    document.skipTags(&position)
+    return CBORHead(initialByte: document.initialByte(position), argument: 0).major
   }
 }
 
@@ -174,36 +157,16 @@ extension CBORDecodingSession {
     case .uint32: return try cast(integer(UInt32.self, at: position), to: type)
     case .uint64: return try cast(integer(UInt64.self, at: position), to: type)
     case .uint128: return try cast(integer(UInt128.self, at: position), to: type)
-    case .stringArray:
-      return try cast(
-        array(of: String.self, at: position) { (session, position) throws(CBORValueError) in
-          try session.string(at: position)
-        }, to: type)
-    case .boolArray:
-      return try cast(
-        array(of: Bool.self, at: position) { (session, position) throws(CBORValueError) in
-          try session.bool(at: position)
-        }, to: type)
-    case .doubleArray:
-      return try cast(
-        array(of: Double.self, at: position) { (session, position) throws(CBORValueError) in
-          try session.double(at: position)
-        }, to: type)
-    case .floatArray:
-      return try cast(
-        array(of: Float.self, at: position) { (session, position) throws(CBORValueError) in
-          try session.float(at: position)
-        }, to: type)
-    case .intArray: return try cast(integers(Int.self, at: position), to: type)
-    case .int8Array: return try cast(integers(Int8.self, at: position), to: type)
-    case .int16Array: return try cast(integers(Int16.self, at: position), to: type)
-    case .int32Array: return try cast(integers(Int32.self, at: position), to: type)
-    case .int64Array: return try cast(integers(Int64.self, at: position), to: type)
-    case .uintArray: return try cast(integers(UInt.self, at: position), to: type)
-    case .uint8Array: return try cast(integers(UInt8.self, at: position), to: type)
-    case .uint16Array: return try cast(integers(UInt16.self, at: position), to: type)
-    case .uint32Array: return try cast(integers(UInt32.self, at: position), to: type)
-    case .uint64Array: return try cast(integers(UInt64.self, at: position), to: type)
+    case .stringArray: return try cast(array(of: String.self, at: position), to: type)
+    case .boolArray: return try cast(array(of: Bool.self, at: position), to: type)
+    case .doubleArray: return try cast(array(of: Double.self, at: position), to: type)
+    case .floatArray: return try cast(array(of: Float.self, at: position), to: type)
+    case .intArray: return try cast(array(of: Int.self, at: position), to: type)
+    case .int32Array: return try cast(array(of: Int32.self, at: position), to: type)
+    case .int64Array: return try cast(array(of: Int64.self, at: position), to: type)
+    case .uint8Array: return try cast(array(of: UInt8.self, at: position), to: type)
+    case .uint32Array: return try cast(array(of: UInt32.self, at: position), to: type)
+    case .uint64Array: return try cast(array(of: UInt64.self, at: position), to: type)
     }
   }
 
@@ -213,31 +176,18 @@ extension CBORDecodingSession {
     return CBORLeaf.cast(value, to: type)
   }
 
-  @inline(__always)
-  private func integers<I: FixedWidthInteger>(
-    _ type: I.Type, at position: CBORPosition
-  ) throws(CBORValueError) -> [I]? {
-    try array(of: type, at: position) { (session, position) throws(CBORValueError) in
-      try session.integer(type, at: position)
-    }
-  }
-
   /// Returns `nil` if it is not an array of valid elements: the type's own decoding then finds the failure and its
   /// path.
   @inline(__always)
-  private func array<Element>(
-    of type: Element.Type, at position: CBORPosition,
-    _ read: (CBORDecodingSession, CBORPosition) throws(CBORValueError) -> Element
-  ) throws(CBORValueError) -> [Element]? {
+  private func array<S: CBORScalar>(of type: S.Type, at position: CBORPosition) -> [S]? {
     var position = position
-    document.skipTags(&position)
-    guard document.initialByte(position) >> 5 == CBORMajorType.array.rawValue else { return nil }
+    guard untaggedMajor(&position) == .array else { return nil }
     let count = enter(&position)
-    var elements: [Element] = []
+    var elements: [S] = []
     // The scan has verified the count.
     elements.reserveCapacity(count)
     for _ in 0..<count {
-      do throws(CBORValueError) { elements.append(try read(self, position)) } catch { return nil }
+      do throws(CBORValueError) { elements.append(try type.readItem(at: position, self)) } catch { return nil }
       skip(&position)
     }
     return elements
@@ -283,15 +233,13 @@ extension CBORDecodingSession {
   }
 
   func url(at position: CBORPosition) throws(CBORValueError) -> URL? {
-    var position = position
-    document.skipTags(&position)
+    let head = untaggedHead(position)
     // `URL`'s own encoding is a map.
-    if document.initialByte(position) >> 5 == CBORMajorType.map.rawValue { return nil }
-    guard document.initialByte(position) >> 5 == CBORMajorType.text.rawValue else {
-      let head = document.readHead(&position)
+    if head.major == .map { return nil }
+    guard head.major == .text else {
       throw head.isNil ? .null : .mismatch(head.typeDescription, expected: String.self)
     }
-    let text = try readString(&position)
+    let text = try string(at: position)
     guard let url = URL(string: text) else { throw .corrupted("Invalid URL string.") }
     return url
   }
@@ -310,8 +258,7 @@ extension CBORDecodingSession {
 
   private func dateTime(at position: CBORPosition) throws(CBORValueError) -> Date {
     var position = position
-    document.skipTags(&position)
-    guard document.initialByte(position) >> 5 == CBORMajorType.text.rawValue else {
+    guard untaggedMajor(&position) == .text else {
       throw .corrupted("A date (tag 0) is not text, but \(document.readHead(&position).typeDescription).")
     }
     let text = try readString(&position)
@@ -337,9 +284,7 @@ extension CBORDecodingSession {
     let unsupported = CBORValueError.corrupted(
       "An extended time (tag 1001) is of a form other than {1: seconds}, {4: [exponent, mantissa]} and {5: …}.")
     var position = position
-    document.skipTags(&position)
-    guard document.initialByte(position) >> 5 == CBORMajorType.map.rawValue, enter(&position) == 1
-    else { throw unsupported }
+    guard untaggedMajor(&position) == .map, enter(&position) == 1 else { throw unsupported }
     let key = document.readHead(&position)
     guard key.major == .unsigned else { throw unsupported }
     switch key.argument {
@@ -381,7 +326,7 @@ extension CBORDecodingSession {
       }
       return decimal
     }
-    guard let (magnitude, isNegative) = try signedMagnitude(at: position) else { return nil }
+    guard let (magnitude, isNegative) = try magnitude(at: position, Decimal.self) else { return nil }
     return CBORDecimalForm.decimal(mantissa: magnitude, isNegative: isNegative, exponent: 0)
   }
 
@@ -390,31 +335,11 @@ extension CBORDecodingSession {
     at position: CBORPosition
   ) throws(CBORValueError) -> (exponent: Int, magnitude: UInt128, isNegative: Bool)? {
     var position = position
-    document.skipTags(&position)
-    guard document.initialByte(position) >> 5 == CBORMajorType.array.rawValue, enter(&position) == 2
-    else { return nil }
+    guard untaggedMajor(&position) == .array, enter(&position) == 2 else { return nil }
     let exponent = try integer(Int.self, at: position)
     skip(&position)
-    guard abs(Int128(exponent)) < 10_000, let (magnitude, isNegative) = try signedMagnitude(at: position)
+    guard abs(Int128(exponent)) < 10_000, let (magnitude, isNegative) = try magnitude(at: position, Decimal.self)
     else { return nil }
     return (exponent, magnitude, isNegative)
-  }
-
-  /// Reads a signed integer of up to 128 bits. Returns `nil` for anything else.
-  private func signedMagnitude(
-    at position: CBORPosition
-  ) throws(CBORValueError) -> (magnitude: UInt128, isNegative: Bool)? {
-    if let (tag, content) = content(of: CBORTag.unsignedBignum, CBORTag.negativeBignum, at: position) {
-      guard let (magnitude, isNegative) = try bignum(tag, content) else { return nil }
-      guard isNegative else { return (magnitude, false) }
-      let (sum, overflow) = magnitude.addingReportingOverflow(1)
-      return overflow ? nil : (sum, true)
-    }
-    let head = untaggedHead(position)
-    switch head.major {
-    case .unsigned: return (UInt128(head.argument), false)
-    case .negative: return (UInt128(head.argument) + 1, true)
-    default: return nil
-    }
   }
 }

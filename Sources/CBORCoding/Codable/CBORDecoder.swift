@@ -103,40 +103,19 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   @inline(__always)
-  private func value<V>(_ read: (CBORPosition) throws(CBORValueError) -> V) throws -> V {
+  private func scalar<S: CBORScalar>(_ type: S.Type) throws -> S {
     try session.checkOpen()
-    try checkPresent(V.self)
-    do throws(CBORValueError) {
-      return try read(position)
-    } catch {
-      throw error.decodingError(V.self, codingPath)
+    try checkPresent(type)
+    do throws(CBORValueError) { return try type.readItem(at: position, session) } catch {
+      throw error.decodingError(type, codingPath)
     }
   }
 
   @inline(__always)
-  private func integer<I: FixedWidthInteger>(_ type: I.Type) throws -> I {
-    try value { (position) throws(CBORValueError) in try session.integer(type, at: position) }
-  }
-
-  func decode(_ type: Bool.Type) throws -> Bool {
-    try value { (position) throws(CBORValueError) in try session.bool(at: position) }
-  }
-
-  func decode(_ type: String.Type) throws -> String {
-    try value { (position) throws(CBORValueError) in try session.string(at: position) }
-  }
-
-  func decode(_ type: Double.Type) throws -> Double {
-    try value { (position) throws(CBORValueError) in try session.double(at: position) }
-  }
-
-  func decode(_ type: Float.Type) throws -> Float {
-    try value { (position) throws(CBORValueError) in try session.float(at: position) }
-  }
-
-  func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type) throws -> I { try integer(type) }
-  func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
-  func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+  func decode<S: CBORScalar>(_ type: S.Type) throws -> S { try scalar(type) }
+  // The standard library has defaults for these, which take precedence over a generic function.
+  func decode(_ type: Int128.Type) throws -> Int128 { try scalar(type) }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try scalar(type) }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try session.checkOpen()
@@ -225,57 +204,43 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   @inline(__always)
-  func value<V>(_ key: Key, _ read: (CBORPosition) throws(CBORValueError) -> V) throws -> V {
+  private func scalar<S: CBORScalar>(_ type: S.Type, _ key: Key) throws -> S {
     let position = try position(key)
-    do throws(CBORValueError) {
-      return try read(position)
-    } catch {
-      throw error.decodingError(V.self, codingPath + [key])
+    do throws(CBORValueError) { return try type.readItem(at: position, map.session) } catch {
+      throw error.decodingError(type, codingPath + [key])
     }
   }
 
   @inline(__always)
-  func valueIfPresent<V>(_ key: Key, _ read: (CBORPosition) throws(CBORValueError) -> V) throws -> V? {
+  private func scalarIfPresent<S: CBORScalar>(_ type: S.Type, _ key: Key) throws -> S? {
     guard let position = try map.find(key) else { return nil }
-    do throws(CBORValueError) {
-      return try read(position)
-    } catch {
+    do throws(CBORValueError) { return try type.readItem(at: position, map.session) } catch {
       if case .null = error { return nil }
-      throw error.decodingError(V.self, codingPath + [key])
+      throw error.decodingError(type, codingPath + [key])
     }
   }
 
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-    try value(key) { (position) throws(CBORValueError) in try map.session.bool(at: position) }
-  }
-
-  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.bool(at: position) }
-  }
-
-  func decode(_ type: String.Type, forKey key: Key) throws -> String {
-    try value(key) { (position) throws(CBORValueError) in try map.session.string(at: position) }
-  }
-
-  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.string(at: position) }
-  }
-
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-    try value(key) { (position) throws(CBORValueError) in try map.session.double(at: position) }
-  }
-
-  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.double(at: position) }
-  }
-
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-    try value(key) { (position) throws(CBORValueError) in try map.session.float(at: position) }
-  }
-
-  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.float(at: position) }
-  }
+  @inline(__always)
+  func decode<S: CBORScalar>(_ type: S.Type, forKey key: Key) throws -> S { try scalar(type, key) }
+  // The standard library has defaults for these, which take precedence over a generic function.
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try scalar(type, key) }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try scalar(type, key) }
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try scalarIfPresent(type, key) }
+  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try scalarIfPresent(type, key) }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try value(type, at: try position(key), key)
@@ -333,38 +298,6 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-// Integers of every width in a map.
-
-extension CBORKeyedDecoding {
-  @inline(__always)
-  private func integer<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I {
-    try value(key) { (position) throws(CBORValueError) in try map.session.integer(type, at: position) }
-  }
-
-  @inline(__always)
-  private func integerIfPresent<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I? {
-    try valueIfPresent(key) { (position) throws(CBORValueError) in try map.session.integer(type, at: position) }
-  }
-
-  @inline(__always)
-  func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type, forKey key: Key) throws -> I { try integer(type, key) }
-  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try integer(type, key) }
-  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(type, key) }
-
-  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try integerIfPresent(type, key) }
-  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try integerIfPresent(type, key) }
-}
-
 struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   private let session: CBORDecodingSession
   private let path: CBORCodingPath.Reference
@@ -416,58 +349,21 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   }
 
   @inline(__always)
-  mutating func value<V>(
-    _ read: (CBORDecodingSession, CBORPosition) throws(CBORValueError) -> V
-  ) throws -> V {
-    try checkNext(V.self)
+  private mutating func scalar<S: CBORScalar>(_ type: S.Type) throws -> S {
+    try checkNext(type)
     do throws(CBORValueError) {
-      let value = try read(session, position)
+      let value = try type.readItem(at: position, session)
       advance()
       return value
     } catch {
-      throw error.decodingError(V.self, codingPath + [key])
+      throw error.decodingError(type, codingPath + [key])
     }
   }
 
   @inline(__always)
-  mutating func valueIfPresent<V>(
-    _ read: (CBORDecodingSession, CBORPosition) throws(CBORValueError) -> V
-  ) throws -> V? {
-    if isAtEnd { return nil }
-    return try decodeNil() ? nil : value(read)
-  }
-
-  mutating func decode(_ type: Bool.Type) throws -> Bool {
-    try value { (session, position) throws(CBORValueError) in try session.bool(at: position) }
-  }
-
-  mutating func decodeIfPresent(_ type: Bool.Type) throws -> Bool? {
-    try valueIfPresent { (session, position) throws(CBORValueError) in try session.bool(at: position) }
-  }
-
-  mutating func decode(_ type: String.Type) throws -> String {
-    try value { (session, position) throws(CBORValueError) in try session.string(at: position) }
-  }
-
-  mutating func decodeIfPresent(_ type: String.Type) throws -> String? {
-    try valueIfPresent { (session, position) throws(CBORValueError) in try session.string(at: position) }
-  }
-
-  mutating func decode(_ type: Double.Type) throws -> Double {
-    try value { (session, position) throws(CBORValueError) in try session.double(at: position) }
-  }
-
-  mutating func decodeIfPresent(_ type: Double.Type) throws -> Double? {
-    try valueIfPresent { (session, position) throws(CBORValueError) in try session.double(at: position) }
-  }
-
-  mutating func decode(_ type: Float.Type) throws -> Float {
-    try value { (session, position) throws(CBORValueError) in try session.float(at: position) }
-  }
-
-  mutating func decodeIfPresent(_ type: Float.Type) throws -> Float? {
-    try valueIfPresent { (session, position) throws(CBORValueError) in try session.float(at: position) }
-  }
+  mutating func decode<S: CBORScalar>(_ type: S.Type) throws -> S { try scalar(type) }
+  mutating func decode(_ type: Int128.Type) throws -> Int128 { try scalar(type) }
+  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try scalar(type) }
 
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try checkNext(type)
@@ -486,11 +382,6 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
     let value = try session.value(type, at: position, path: session.path.push(index: currentIndex, under: path))
     advance()
     return value
-  }
-
-  mutating func decodeIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
-    if isAtEnd { return nil }
-    return try decodeNil() ? nil : decode(type)
   }
 
   // MARK: Containers within
@@ -518,35 +409,4 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
     advance()
     return decoder
   }
-}
-
-// Integers of every width in an array.
-
-extension CBORUnkeyedDecoding {
-  @inline(__always)
-  private mutating func integer<I: FixedWidthInteger>(_ type: I.Type) throws -> I {
-    try value { (session, position) throws(CBORValueError) in try session.integer(type, at: position) }
-  }
-
-  @inline(__always)
-  private mutating func integerIfPresent<I: FixedWidthInteger>(_ type: I.Type) throws -> I? {
-    try valueIfPresent { (session, position) throws(CBORValueError) in try session.integer(type, at: position) }
-  }
-
-  mutating func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type) throws -> I { try integer(type) }
-  mutating func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
-  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
-
-  mutating func decodeIfPresent(_ type: Int.Type) throws -> Int? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: Int8.Type) throws -> Int8? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: Int16.Type) throws -> Int16? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: Int32.Type) throws -> Int32? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: Int64.Type) throws -> Int64? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: Int128.Type) throws -> Int128? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: UInt.Type) throws -> UInt? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: UInt8.Type) throws -> UInt8? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: UInt16.Type) throws -> UInt16? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: UInt32.Type) throws -> UInt32? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: UInt64.Type) throws -> UInt64? { try integerIfPresent(type) }
-  mutating func decodeIfPresent(_ type: UInt128.Type) throws -> UInt128? { try integerIfPresent(type) }
 }

@@ -150,11 +150,11 @@ enum CBORDefiniteForm {
   private static func writeString(
     _ head: CBORHead, _ start: Int, _ reader: inout CBORReader, _ writer: inout CBORWriter
   ) throws(CBORError) {
-    reader.rewind(to: start)
+    reader.move(to: start)
     var length = 0
     try reader.readChunks(head.major) { chunk in length += chunk.count }
     writer.writeHead(head.major, UInt64(length))
-    reader.rewind(to: start)
+    reader.move(to: start)
     try reader.readChunks(head.major) { chunk in writer.append(chunk) }
   }
 }

@@ -58,7 +58,7 @@ public struct CBOREncoder: Sendable {
 }
 
 /// The encoder that a value is handed, and its single value container.
-struct CBORValueEncoder: Encoder, SingleValueEncodingContainer, CBORScalarEncoding {
+struct CBORValueEncoder: Encoder, SingleValueEncodingContainer {
   let buffer: CBOREncodingBuffer
   /// Of the value.
   let serial: UInt64
@@ -80,63 +80,33 @@ struct CBORValueEncoder: Encoder, SingleValueEncodingContainer, CBORScalarEncodi
 
   // MARK: The single value
 
-  @inline(__always)
-  func begin() throws { try buffer.beginSingle(serial) }
+  func encodeNil() throws {
+    try buffer.beginSingle(serial)
+    buffer.writer.writeNull()
+  }
 
-  func encode<I: FixedWidthInteger & Encodable>(_ value: I) throws { try encodeInteger(value) }
-  func encode(_ value: Int128) throws { try encodeInteger(value) }
-  func encode(_ value: UInt128) throws { try encodeInteger(value) }
+  @inline(__always)
+  private func encodeScalar<S: CBORScalar>(_ value: S) throws {
+    try buffer.beginSingle(serial)
+    value.writeItem(to: &buffer.writer)
+  }
+
+  @inline(__always)
+  func encode<S: CBORScalar>(_ value: S) throws { try encodeScalar(value) }
+  // The standard library has defaults for these, which take precedence over a generic function.
+  func encode(_ value: Int128) throws { try encodeScalar(value) }
+  func encode(_ value: UInt128) throws { try encodeScalar(value) }
 
   func encode<T: Encodable>(_ value: T) throws {
     let leaf = CBORLeaf.of(T.self)
     if leaf != .none {
-      try begin()
+      try buffer.beginSingle(serial)
       return buffer.write(leaf, value)
     }
     let mark = buffer.mark
-    try begin()
+    try buffer.beginSingle(serial)
     let path = buffer.session.path.push(under: buffer.top.path)
     try buffer.encodeValue(value, path: path, mark: mark)
-  }
-}
-
-/// Where one scalar after the other is encoded: in an array, and as a single value.
-protocol CBORScalarEncoding {
-  var buffer: CBOREncodingBuffer { get }
-  /// Begins the item of the next value.
-  func begin() throws
-}
-
-extension CBORScalarEncoding {
-  func encodeNil() throws {
-    try begin()
-    buffer.writer.writeNull()
-  }
-
-  func encode(_ value: Bool) throws {
-    try begin()
-    buffer.writer.writeBool(value)
-  }
-
-  func encode(_ value: String) throws {
-    try begin()
-    buffer.writer.writeText(value)
-  }
-
-  func encode(_ value: Double) throws {
-    try begin()
-    buffer.writer.writeDouble(value)
-  }
-
-  func encode(_ value: Float) throws {
-    try begin()
-    buffer.writer.writeFloat(value)
-  }
-
-  @inline(__always)
-  func encodeInteger<I: FixedWidthInteger>(_ value: I) throws {
-    try begin()
-    buffer.writer.writeInteger(value)
   }
 }
 
@@ -151,36 +121,16 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     buffer.writer.writeNull()
   }
 
-  func encode(_ value: Bool, forKey key: Key) throws {
+  @inline(__always)
+  private func encodeScalar<S: CBORScalar>(_ value: S, _ key: Key) throws {
     try buffer.beginEntry(key, serial)
-    buffer.writer.writeBool(value)
-  }
-
-  func encode(_ value: String, forKey key: Key) throws {
-    try buffer.beginEntry(key, serial)
-    buffer.writer.writeText(value)
-  }
-
-  func encode(_ value: Double, forKey key: Key) throws {
-    try buffer.beginEntry(key, serial)
-    buffer.writer.writeDouble(value)
-  }
-
-  func encode(_ value: Float, forKey key: Key) throws {
-    try buffer.beginEntry(key, serial)
-    buffer.writer.writeFloat(value)
+    value.writeItem(to: &buffer.writer)
   }
 
   @inline(__always)
-  private func encodeInteger<I: FixedWidthInteger>(_ value: I, _ key: Key) throws {
-    try buffer.beginEntry(key, serial)
-    buffer.writer.writeInteger(value)
-  }
-
-  @inline(__always)
-  func encode<I: FixedWidthInteger & Encodable>(_ value: I, forKey key: Key) throws { try encodeInteger(value, key) }
-  func encode(_ value: Int128, forKey key: Key) throws { try encodeInteger(value, key) }
-  func encode(_ value: UInt128, forKey key: Key) throws { try encodeInteger(value, key) }
+  func encode<S: CBORScalar>(_ value: S, forKey key: Key) throws { try encodeScalar(value, key) }
+  func encode(_ value: Int128, forKey key: Key) throws { try encodeScalar(value, key) }
+  func encode(_ value: UInt128, forKey key: Key) throws { try encodeScalar(value, key) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     let leaf = CBORLeaf.of(T.self)
@@ -222,7 +172,7 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 }
 
 /// The array of a value that is being encoded.
-struct CBORUnkeyedEncoding: UnkeyedEncodingContainer, CBORScalarEncoding {
+struct CBORUnkeyedEncoding: UnkeyedEncodingContainer {
   let buffer: CBOREncodingBuffer
   /// Of the value that the array is.
   let serial: UInt64
@@ -231,21 +181,31 @@ struct CBORUnkeyedEncoding: UnkeyedEncodingContainer, CBORScalarEncoding {
 
   var count: Int { buffer.count(of: serial) }
 
-  @inline(__always)
-  func begin() throws { try buffer.beginElement(serial) }
+  func encodeNil() throws {
+    try buffer.beginElement(serial)
+    buffer.writer.writeNull()
+  }
 
-  func encode<I: FixedWidthInteger & Encodable>(_ value: I) throws { try encodeInteger(value) }
-  func encode(_ value: Int128) throws { try encodeInteger(value) }
-  func encode(_ value: UInt128) throws { try encodeInteger(value) }
+  @inline(__always)
+  private func encodeScalar<S: CBORScalar>(_ value: S) throws {
+    try buffer.beginElement(serial)
+    value.writeItem(to: &buffer.writer)
+  }
+
+  @inline(__always)
+  func encode<S: CBORScalar>(_ value: S) throws { try encodeScalar(value) }
+  // The standard library has defaults for these, which take precedence over a generic function.
+  func encode(_ value: Int128) throws { try encodeScalar(value) }
+  func encode(_ value: UInt128) throws { try encodeScalar(value) }
 
   func encode<T: Encodable>(_ value: T) throws {
     let leaf = CBORLeaf.of(T.self)
     if leaf != .none {
-      try begin()
+      try buffer.beginElement(serial)
       return buffer.write(leaf, value)
     }
     let mark = buffer.elementMark
-    try begin()
+    try buffer.beginElement(serial)
     let path = buffer.session.path.push(index: mark.index, under: buffer.top.path)
     try buffer.encodeValue(value, path: path, mark: mark)
   }

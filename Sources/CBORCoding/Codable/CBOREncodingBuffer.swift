@@ -309,7 +309,7 @@ extension CBOREncodingBuffer {
     case .data: writer.writeBytes(cast(value, to: Data.self))
     case .date: CBORDateForm.write(cast(value, to: Date.self), to: &writer)
     case .url: write(cast(value, to: URL.self))
-    case .uuid: write(cast(value, to: UUID.self))
+    case .uuid: writer.writeUUID(cast(value, to: UUID.self))
     case .decimal: CBORDecimalForm.write(cast(value, to: Decimal.self), to: &writer)
     case .string: writer.writeText(cast(value, to: String.self))
     case .bool: writer.writeBool(cast(value, to: Bool.self))
@@ -327,20 +327,16 @@ extension CBOREncodingBuffer {
     case .uint32: writer.writeInteger(cast(value, to: UInt32.self))
     case .uint64: writer.writeInteger(cast(value, to: UInt64.self))
     case .uint128: writer.writeInteger(cast(value, to: UInt128.self))
-    case .stringArray: write(cast(value, to: [String].self)) { $0.writeText($1) }
-    case .boolArray: write(cast(value, to: [Bool].self)) { $0.writeBool($1) }
-    case .doubleArray: write(cast(value, to: [Double].self)) { $0.writeDouble($1) }
-    case .floatArray: write(cast(value, to: [Float].self)) { $0.writeFloat($1) }
-    case .intArray: write(cast(value, to: [Int].self)) { $0.writeInteger($1) }
-    case .int8Array: write(cast(value, to: [Int8].self)) { $0.writeInteger($1) }
-    case .int16Array: write(cast(value, to: [Int16].self)) { $0.writeInteger($1) }
-    case .int32Array: write(cast(value, to: [Int32].self)) { $0.writeInteger($1) }
-    case .int64Array: write(cast(value, to: [Int64].self)) { $0.writeInteger($1) }
-    case .uintArray: write(cast(value, to: [UInt].self)) { $0.writeInteger($1) }
-    case .uint8Array: write(cast(value, to: [UInt8].self)) { $0.writeInteger($1) }
-    case .uint16Array: write(cast(value, to: [UInt16].self)) { $0.writeInteger($1) }
-    case .uint32Array: write(cast(value, to: [UInt32].self)) { $0.writeInteger($1) }
-    case .uint64Array: write(cast(value, to: [UInt64].self)) { $0.writeInteger($1) }
+    case .stringArray: write(cast(value, to: [String].self))
+    case .boolArray: write(cast(value, to: [Bool].self))
+    case .doubleArray: write(cast(value, to: [Double].self))
+    case .floatArray: write(cast(value, to: [Float].self))
+    case .intArray: write(cast(value, to: [Int].self))
+    case .int32Array: write(cast(value, to: [Int32].self))
+    case .int64Array: write(cast(value, to: [Int64].self))
+    case .uint8Array: write(cast(value, to: [UInt8].self))
+    case .uint32Array: write(cast(value, to: [UInt32].self))
+    case .uint64Array: write(cast(value, to: [UInt64].self))
     }
   }
 
@@ -362,15 +358,10 @@ extension CBOREncodingBuffer {
     writer.writeText(url.absoluteString)
   }
 
-  private func write(_ uuid: UUID) {
-    writer.writeTag(CBORTag.uuid)
-    withUnsafeBytes(of: uuid.uuid) { bytes in writer.writeBytes(bytes) }
-  }
-
   @inline(__always)
-  private func write<Element>(_ array: [Element], _ writeElement: (inout CBORWriter, Element) -> Void) {
+  private func write<S: CBORScalar>(_ array: [S]) {
     writer.writeArrayHead(count: array.count)
-    for element in array { writeElement(&writer, element) }
+    for element in array { element.writeItem(to: &writer) }
   }
 }
 
