@@ -1,5 +1,6 @@
-public import EFStorageLMDBCache
-public import Storez
+// Importing the bridge is enough.
+@_exported public import EFStorageLMDBCache
+@_exported public import Storez
 
 extension EFStorageLMDBCache {
   /// A property with the name and the default value of a key.

@@ -103,3 +103,46 @@ package enum KeyedArchive {
     }
   }
 #endif
+
+package enum FoundationObject {
+  /// The object for a value of a standard type, or `nil` for other types. Apple's platforms bridge implicitly; Linux
+  /// does not.
+  package static func bridging(_ value: Any) -> (any NSCoding)? {
+    switch value {
+    case let value as String: NSString(string: value)
+    case let value as Data: NSData(data: value)
+    case let value as Bool: NSNumber(value: value)
+    case let value as Int64: NSNumber(value: value)
+    case let value as UInt64: NSNumber(value: value)
+    case let value as Int: NSNumber(value: value)
+    case let value as Double: NSNumber(value: value)
+    case let value as Float: NSNumber(value: value)
+    case let value as Date: NSDate(timeIntervalSinceReferenceDate: value.timeIntervalSinceReferenceDate)
+    case let value as UUID: NSUUID(uuidString: value.uuidString)
+    case let value as URL: NSURL(string: value.absoluteString)
+    case let value as [Any]: NSArray(array: value)
+    case let value as [AnyHashable: Any]: NSDictionary(dictionary: value)
+    case let value as Set<AnyHashable>: NSSet(set: value)
+    default: nil
+    }
+  }
+}
+
+/// The reason why an archive of `NSKeyedArchiver` is not read. The stored data is kept.
+package struct KeyedArchiveError: LocalizedError, CustomStringConvertible {
+  package let description: String
+  package var errorDescription: String? { description }
+
+  init(_ description: String) { self.description = description }
+}
+
+/// A class that Foundation on Linux cannot name in an archive.
+package struct UnnamedClassError: LocalizedError, CustomStringConvertible {
+  package let description: String
+  package var errorDescription: String? { description }
+
+  init(_ name: String) {
+    description =
+      "\(name) is not at the top level of a module, and only such classes can be archived here. Move it there."
+  }
+}

@@ -1,3 +1,0 @@
-// Importing a container is enough.
-@_exported public import EFStorageCore
-@_exported public import LMDBCaching

@@ -1,2 +1,0 @@
-// Importing a container is enough.
-@_exported public import EFStorageCore
