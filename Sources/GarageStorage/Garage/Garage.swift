@@ -1,4 +1,5 @@
-import Foundation
+public import Foundation
+import Platform
 import Synchronization
 
 /// A store for parking and retrieving objects.
@@ -81,5 +82,349 @@ public final class Garage: @unchecked Sendable {
       let delegate = Delegate(object: newValue)
       state.withLock { $0.delegate = delegate }
     }
+  }
+}
+
+extension Garage {
+  /// Describes a durable store by name: a directory in `$XDG_DATA_HOME/<program>` or `~/.local/share/<program>` on
+  /// Linux, in `Library/Application Support/<program>` on Apple platforms.
+  ///
+  /// - Parameter storeName: May contain folders: "Accounts/Main.garage".
+  public static func makePersistentStoreDescription(_ storeName: String) -> PersistentStoreDescription {
+    PersistentStoreDescription(url: dataDirectory.appendingPathComponent(storeName, isDirectory: true))
+  }
+
+  private static var dataDirectory: URL {
+    let program = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+    #if canImport(Darwin)
+      let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
+    #else
+      let folder = URL(fileURLWithPath: BaseDirectory.data.path())
+    #endif
+    return folder.appendingPathComponent(program, isDirectory: true)
+  }
+
+  /// Opens the stores now, to report errors before the first operation.
+  ///
+  /// - Parameter block: Called for each description before this returns, with its error if any.
+  public func loadPersistentStores(
+    completionHandler block: (PersistentStoreDescription, (any Error)?) -> Void
+  ) {
+    for (index, description) in descriptions.enumerated() {
+      guard index == 0 else {
+        block(description, GarageError.invalidStore("A garage has one store. Make another garage for the other one."))
+        continue
+      }
+      do {
+        _ = try store()
+        block(description, nil)
+      } catch {
+        block(description, error)
+      }
+    }
+  }
+
+  /// Closes the store. Discards unsaved changes; later operations throw.
+  public func close() {
+    writing.withLock {
+      let store = state.withLock { state in
+        state.isClosed = true
+        defer { state.store = nil }
+        return state.store
+      }
+      store?.close()
+    }
+  }
+
+  func store() throws -> any GarageStore {
+    if let store = try openStore() { return store }
+    return try loading.withLock {
+      if let store = try openStore() { return store }
+      guard let description = descriptions.first else {
+        throw GarageError.invalidStore("The garage has no store. Give it a PersistentStoreDescription.")
+      }
+      let store: any GarageStore
+      switch description.type {
+      case .inMemory: store = MemoryStore()
+      case .durable:
+        guard let url = description.url, url.isFileURL else {
+          throw GarageError.invalidStore("A durable store needs the URL of a directory. Set the description's url.")
+        }
+        store = try LMDBStore(directory: url, mapSize: description.mapSize)
+      default:
+        throw GarageError.invalidStore(
+          "There is no store of type \"\(description.type.rawValue)\". Use .durable or .inMemory.")
+      }
+      state.withLock { $0.store = store }
+      return store
+    }
+  }
+
+  private func openStore() throws -> (any GarageStore)? {
+    let (store, isClosed) = state.withLock { ($0.store, $0.isClosed) }
+    guard !isClosed else { throw GarageError.closed }
+    return store
+  }
+}
+
+extension Garage {
+  /// Whether every change is saved before its operation returns. Default true.
+  ///
+  /// Otherwise only this garage sees changes until ``save()``, which saves all of them or none. A crash before that
+  /// loses them. After setting it to true, the next change also saves all pending ones.
+  ///
+  /// Inside ``withAutosaveDisabled(_:)`` it is false for the thread that runs the closure.
+  public var isAutosaveEnabled: Bool {
+    get {
+      let thread = Self.thread
+      return state.withLock { $0.isAutosaveEnabled && !$0.isInBatch(thread) }
+    }
+    set { state.withLock { $0.isAutosaveEnabled = newValue } }
+  }
+
+  /// Saves pending changes in one durable transaction. Does nothing if there are none.
+  ///
+  /// - Throws: ``GarageError/Code/storageFailed``. All changes stay pending then and can be saved again.
+  public func save() throws {
+    try saveAll()
+  }
+
+  /// Runs a closure whose changes form one transaction: all are saved when it returns, or none if it throws.
+  ///
+  /// The closure sees its changes; others see them once saved. Other threads' changes wait for the closure, so it must
+  /// not wait for them. With autosave off, the changes of a returning closure wait for ``save()``. Batches may be
+  /// nested: an inner one that throws discards only its own changes.
+  ///
+  /// - Throws: The closure's error, or that of ``save()``; none of its changes is kept then.
+  @discardableResult
+  public func withAutosaveDisabled<Result>(_ closure: () throws -> Result) throws -> Result {
+    try batch(closure)
+  }
+}
+
+extension Garage {
+  static var thread: ObjectIdentifier { ObjectIdentifier(Thread.current) }
+
+  /// Runs `body` with the calling thread's view: the stored objects with its pending changes.
+  func read<R>(_ body: (GarageView) throws -> R) throws -> R {
+    let store = try store()
+    let thread = Self.thread
+    while true {
+      let before = state.withLock { $0.generation }
+      let result = try store.read { snapshot -> R? in
+        let (pending, now) = state.withLock { state in
+          (state.isInBatch(thread) ? state.batches.last ?? state.pending : state.pending, state.generation)
+        }
+        // Changes saved between the two would be in neither: retry.
+        guard now == before else { return nil }
+        return try body(GarageView(snapshot: snapshot, pending: pending))
+      }
+      if let result { return result }
+    }
+  }
+
+  /// Applies the changes that `body` returns, all or none: saves them or adds them to the pending ones.
+  func change(_ body: (GarageView) throws -> PendingChanges) throws {
+    try writing.withLock {
+      try apply(try read(body))
+    }
+  }
+
+  func change(_ changes: PendingChanges) throws {
+    try writing.withLock { try apply(changes) }
+  }
+
+  /// Requires `writing`.
+  private func apply(_ changes: PendingChanges) throws {
+    guard !changes.isEmpty else { return }
+    let store = try store()
+    let thread = Self.thread
+    let pending: PendingChanges? = state.withLock { state in
+      if state.isInBatch(thread), !state.batches.isEmpty {
+        state.batches[state.batches.count - 1].merge(changes)
+        return nil
+      }
+      guard state.isAutosaveEnabled else {
+        state.pending.merge(changes)
+        return nil
+      }
+      return state.pending
+    }
+    guard var pending else { return }
+    if pending.isEmpty {
+      try store.commit(changes)
+    } else {
+      pending.merge(changes)
+      try commitAll(pending, store)
+    }
+  }
+
+  /// Saves all pending changes. Requires `writing`.
+  private func commitAll(_ changes: PendingChanges, _ store: any GarageStore) throws {
+    try store.commit(changes)
+    state.withLock { state in
+      state.pending = PendingChanges()
+      state.generation += 1
+    }
+  }
+
+  func saveAll() throws {
+    try writing.withLock {
+      let store = try store()
+      let thread = Self.thread
+      let changes = state.withLock { state in
+        state.isInBatch(thread) ? state.batches.last ?? state.pending : state.pending
+      }
+      guard !changes.isEmpty else { return }
+      try commitAll(changes, store)
+      // When called in a batch, the batch starts over.
+      state.withLock { state in
+        guard state.isInBatch(thread) else { return }
+        for index in state.batches.indices { state.batches[index] = PendingChanges() }
+      }
+    }
+  }
+
+  /// Runs `body` as a batch: its changes are kept or discarded together.
+  func batch<R>(_ body: () throws -> R) throws -> R {
+    writing.lock()
+    defer { writing.unlock() }
+    let thread = Self.thread
+    state.withLock { state in
+      state.batches.append(state.batches.last ?? state.pending)
+      state.batchThread = thread
+    }
+    let result: R
+    do {
+      result = try body()
+    } catch {
+      _ = endBatch()
+      throw error
+    }
+    let (changes, isOutermost) = endBatch()
+    let saves = state.withLock { state in
+      guard isOutermost else {
+        state.batches[state.batches.count - 1] = changes
+        return false
+      }
+      guard state.isAutosaveEnabled else {
+        state.pending = changes
+        return false
+      }
+      return !changes.isEmpty
+    }
+    if saves { try commitAll(changes, try store()) }
+    return result
+  }
+
+  private func endBatch() -> (PendingChanges, isOutermost: Bool) {
+    state.withLock { state in
+      let changes = state.batches.removeLast()
+      if state.batches.isEmpty { state.batchThread = nil }
+      return (changes, state.batches.isEmpty)
+    }
+  }
+}
+
+extension Garage {
+  /// The stored form of JSON: the text, or the delegate's encryption of it.
+  func content(of json: JSONValue) throws -> (bytes: [UInt8], isEncrypted: Bool) {
+    let bytes = JSONWriter.bytes(of: json)
+    guard let delegate = dataEncryptionDelegate else { return (bytes, false) }
+    return (Array(try delegate.encrypt(Data(bytes)).utf8), true)
+  }
+
+  /// The source of this garage's objects. It retains the garage.
+  var source: ObjectSource {
+    ObjectSource(garage: self, delegate: { self.dataEncryptionDelegate }) { body in
+      let dates = self.decodingOverride
+      try self.read { try body($0, dates) }
+    }
+  }
+
+  /// Runs `body` with a retrieval from a single snapshot.
+  func retrieving<R>(_ body: (RetrievalSession) throws -> R) throws -> R {
+    let dates = decodingOverride
+    return try read { view in try body(RetrievalSession(source, view, dates: dates)) }
+  }
+
+  func changes(parking objects: [ParkingSession.Parked]) throws -> PendingChanges {
+    var changes = PendingChanges()
+    for object in objects {
+      let content = try content(of: object.json)
+      changes.park(object.key, content.bytes, isEncrypted: content.isEncrypted, object.status)
+    }
+    return changes
+  }
+
+  func park(_ session: ParkingSession) throws {
+    let changes = try changes(parking: try session.finish())
+    guard dataEncryptionDelegate == nil else { return try change(changes) }
+    try change { view in
+      guard try !view.isEncrypted() else { throw GarageError.missingEncryptionDelegate("The garage") }
+      return changes
+    }
+  }
+}
+
+extension Garage {
+  /// The date encoding for the calling thread.
+  ///
+  /// The default is ISO 8601 text in UTC ("1950-01-01T05:00:00Z"), with fractional seconds as needed to read back the
+  /// same date. A date outside the years 0 to 9999 is its number of seconds since 2001.
+  public var dateEncodingStrategy: JSONEncoder.DateEncodingStrategy {
+    encodingOverride ?? .custom { try ISODate.encode($0, to: $1) }
+  }
+
+  /// The date decoding for the calling thread.
+  ///
+  /// The default reads ISO 8601 text with any time zone and optional fraction, and the default form of
+  /// ``dateEncodingStrategy``.
+  public var dateDecodingStrategy: JSONDecoder.DateDecodingStrategy {
+    decodingOverride ?? .custom { try RetrievalSession.date(from: $0) }
+  }
+
+  var encodingOverride: JSONEncoder.DateEncodingStrategy? {
+    let thread = Self.thread
+    return state.withLock { $0.encodingDates[thread]?.last }
+  }
+
+  var decodingOverride: JSONDecoder.DateDecodingStrategy? {
+    let thread = Self.thread
+    return state.withLock { $0.decodingDates[thread]?.last }
+  }
+
+  /// Runs a closure in which the calling thread parks dates in another form.
+  ///
+  /// The identifier of a `Hashable` object does not depend on it.
+  public func withDateEncodingStrategy<Result>(
+    _ strategy: JSONEncoder.DateEncodingStrategy, _ closure: () throws -> Result
+  ) rethrows -> Result {
+    let thread = Self.thread
+    state.withLock { $0.encodingDates[thread, default: []].append(strategy) }
+    defer {
+      state.withLock { state in
+        state.encodingDates[thread]?.removeLast()
+        if state.encodingDates[thread]?.isEmpty == true { state.encodingDates[thread] = nil }
+      }
+    }
+    return try closure()
+  }
+
+  /// Runs a closure in which the calling thread reads dates in another form.
+  ///
+  /// A ``Reference`` resolved after the closure uses the form of the resolving thread.
+  public func withDateDecodingStrategy<Result>(
+    _ strategy: JSONDecoder.DateDecodingStrategy, _ closure: () throws -> Result
+  ) rethrows -> Result {
+    let thread = Self.thread
+    state.withLock { $0.decodingDates[thread, default: []].append(strategy) }
+    defer {
+      state.withLock { state in
+        state.decodingDates[thread]?.removeLast()
+        if state.decodingDates[thread]?.isEmpty == true { state.decodingDates[thread] = nil }
+      }
+    }
+    return try closure()
   }
 }

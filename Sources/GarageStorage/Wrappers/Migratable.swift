@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// A property that was a mapped object without an identifier, and is `Codable` now.
 ///
@@ -42,5 +43,25 @@ extension KeyedDecodingContainer {
   /// A missing property is nil.
   public func decode<Value>(_ type: Migratable<Value>.Type, forKey key: Key) throws -> Migratable<Value> {
     try decodeIfPresent(type, forKey: key) ?? Migratable()
+  }
+}
+
+extension RetrievalSession {
+  /// An anonymous object in the original's form, encrypted separately if its owner is.
+  func anonymous<T: Decodable>(
+    _ type: T.Type, _ anonymous: (json: String, status: SyncStatus?), _ decoder: TreeDecoder
+  ) throws -> T {
+    var bytes = Array(anonymous.json.utf8)
+    if bytes.first != UInt8(ascii: "{"), let delegate = source.delegate() {
+      bytes = Array(try delegate.decrypt(anonymous.json))
+    }
+    let json: JSONValue
+    do throws(JSONParser.Failure) {
+      json = try JSONParser.value(of: bytes)
+    } catch {
+      throw decoder.corrupted("An anonymous object is not JSON: \(error)")
+    }
+    let value = try decode(type, from: json, at: decoder.codingPath)
+    return anonymous.status.flatMap { Self.with($0, value) } ?? value
   }
 }

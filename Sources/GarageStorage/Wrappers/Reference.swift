@@ -1,3 +1,4 @@
+import Foundation
 import Platform
 
 /// A property that points to parked objects, retrieved when first read.
@@ -95,4 +96,155 @@ extension Reference: Equatable, Hashable {
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(boxes.map(\.target)) }
+}
+
+extension Reference: Encodable {
+  public func encode(to encoder: any Encoder) throws {
+    if let tree = encoder as? TreeEncoder {
+      try encode(with: tree)
+    } else {
+      var container = encoder.singleValueContainer()
+      if Value.holdsSeveral {
+        try container.encode(identifiers)
+      } else if let identifier = identifiers.first {
+        try container.encode(identifier)
+      } else {
+        try container.encodeNil()
+      }
+    }
+  }
+}
+
+extension Reference: Decodable {
+  public init(from decoder: any Decoder) throws {
+    guard let tree = decoder as? TreeDecoder else {
+      let container = try decoder.singleValueContainer()
+      if container.decodeNil() {
+        self.init()
+      } else if Value.holdsSeveral {
+        self.init(boxes: try container.decode([Value.Object].self).map { ReferenceBox($0) })
+      } else {
+        self.init(boxes: [ReferenceBox(try container.decode(Value.Object.self))])
+      }
+      return
+    }
+    func box(_ decoder: TreeDecoder) throws -> ReferenceBox<Value.Object> {
+      if let reference = decoder.json.reference { return ReferenceBox(reference, tree.session) }
+      return ReferenceBox(try tree.session.decode(Value.Object.self, from: decoder.json, at: decoder.codingPath))
+    }
+    switch tree.json {
+    case .null: self.init()
+    case .array(let elements) where Value.holdsSeveral:
+      self.init(boxes: try elements.enumerated().map { try box(tree.nested($0.element, IndexKey($0.offset))) })
+    case .array: throw tree.mismatch(Value.Object.self)
+    default: self.init(boxes: [try box(tree)])
+    }
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// A missing reference points to nothing, for objects parked before they had the property.
+  public func decode<Value>(_ type: Reference<Value>.Type, forKey key: Key) throws -> Reference<Value> {
+    try decodeIfPresent(type, forKey: key) ?? Reference()
+  }
+}
+
+/// The type of a ``Reference`` property: an optional or an array of `Codable & Identifiable` objects.
+public protocol ReferenceTarget {
+  associatedtype Object: Codable & Identifiable
+
+  /// Creates a value that holds these objects.
+  init(referenced objects: [Object])
+
+  /// The objects in the value.
+  var referencedObjects: [Object] { get }
+
+  /// Whether it is stored as an array.
+  static var holdsSeveral: Bool { get }
+}
+
+extension Optional: ReferenceTarget where Wrapped: Codable & Identifiable {
+  public init(referenced objects: [Wrapped]) { self = objects.first }
+  public var referencedObjects: [Wrapped] { map { [$0] } ?? [] }
+  public static var holdsSeveral: Bool { false }
+}
+
+extension Array: ReferenceTarget where Element: Codable & Identifiable {
+  public init(referenced objects: [Element]) { self = objects }
+  public var referencedObjects: [Element] { self }
+  public static var holdsSeveral: Bool { true }
+}
+
+/// One object of a reference, or the information to retrieve it.
+// @unchecked: variables are accessed with `lock` held. Users share the object at their discretion.
+final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
+  private struct Origin {
+    let source: ObjectSource
+    let reference: ObjectReference
+    let identities: IdentityMap
+  }
+
+  private let lock = NSLock()
+  private let origin: Origin?
+  private var object: Object?
+  private var lastFailure: (any Error)?
+
+  init(_ object: Object) {
+    origin = nil
+    self.object = object
+  }
+
+  init(_ reference: ObjectReference, _ session: RetrievalSession) {
+    origin = Origin(source: session.source, reference: reference, identities: session.identities)
+  }
+
+  var loaded: Object? { lock.withLock { object } }
+  var failure: (any Error)? { lock.withLock { lastFailure } }
+
+  var identifier: String? { origin?.reference.identifier ?? loaded.flatMap { TypeIdentity.identifier(of: $0) } }
+
+  /// Equal for two references to the same object.
+  var target: [String] {
+    let type = origin?.reference.type ?? TypeIdentity.of(Object.self).name
+    return [type, identifier ?? ""]
+  }
+
+  func resolve() throws -> Object {
+    if let object = loaded { return object }
+    guard let origin else { throw GarageError.failedToRetrieveObject(TypeIdentity.of(Object.self).shortName, "") }
+    do {
+      var found: Object?
+      try origin.source.read { view, dates in
+        let session = RetrievalSession(origin.source, view, dates: dates, identities: origin.identities)
+        found = try session.resolve(Object.self, origin.reference)
+      }
+      guard let found else { preconditionFailure("The garage read nothing, and said nothing.") }
+      return lock.withLock {
+        lastFailure = nil
+        // If another thread was faster, its object wins.
+        let object = object ?? found
+        self.object = object
+        return object
+      }
+    } catch {
+      lock.withLock { lastFailure = error }
+      throw error
+    }
+  }
+
+  /// Whether the object was deleted, not just unavailable.
+  var isMissing: Bool { (failure as? GarageError)?.code == .failedToRetrieveObject }
+
+  func unload() {
+    lock.withLock { if origin != nil { object = nil } }
+  }
+
+  /// Encodes the object's reference or identifier. Does not retrieve an unread object.
+  func encode(into slot: EncodingSlot, _ session: ParkingSession, at path: [any CodingKey]) throws {
+    // A session without a garage creates identifiers, which do not depend on whether the object was read.
+    if loaded == nil, let origin, session.garage == nil || origin.source.garage === session.garage {
+      return slot.set(.reference(to: ObjectKey(origin.reference)))
+    }
+    try session.encode(try resolve(), into: slot, at: path)
+  }
 }

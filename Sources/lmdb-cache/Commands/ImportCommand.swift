@@ -148,3 +148,122 @@ struct ImportCommand: ParsableCommand {
     }
   }
 }
+
+enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
+  case yycache, mmkv, files, userdefaults, pincache, jsonl, cbor
+
+  /// The format of an export; `nil` for other stores.
+  var exchange: ExchangeFormat? { ExchangeFormat(rawValue: rawValue) }
+
+  /// The source at a path, or the user defaults with this name; `nil` for exports.
+  func source(_ path: String, types: MMKVTypes) -> ImportSource? {
+    let url = URL(fileURLWithPath: path)
+    return switch self {
+    case .yycache: .yyCache(directory: url)
+    case .mmkv: .mmkv(file: url, types: types)
+    case .files: .files(in: url)
+    case .pincache: .pinCache(directory: url)
+    case .jsonl, .cbor: nil
+    case .userdefaults:
+      path.contains("/") || path.hasSuffix(".plist") ? .userDefaults(file: url) : .userDefaults(named: path)
+    }
+  }
+}
+
+struct ImportSummary: Encodable {
+  let examined: Int
+  let taken: Int
+  let takenBytes: Int
+  let present: Int
+  let expired: Int
+  let refused: Int
+  let refusalCounts: [String: Int]
+  let refusals: [Refusal]
+  let isComplete: Bool
+  let isDryRun: Bool
+
+  struct Refusal: Encodable {
+    let key: String
+    let reason: String
+    let message: String
+  }
+
+  init(_ report: ImportReport) {
+    examined = report.examined
+    taken = report.taken
+    takenBytes = report.takenBytes
+    present = report.present
+    expired = report.expired
+    refused = report.refused
+    refusalCounts = Dictionary(uniqueKeysWithValues: report.refusalCounts.map { ("\($0.key)", $0.value) })
+    refusals = report.refusals.map { Refusal(key: $0.key, reason: "\($0.reason)", message: $0.message) }
+    isComplete = report.isComplete
+    isDryRun = report.isDryRun
+  }
+
+  var text: String {
+    var table = TextTable([.left, .right])
+    table.append([isDryRun ? "would be taken" : "taken", Formatting.grouped(taken)])
+    table.append(["  bytes", Formatting.grouped(takenBytes)])
+    table.append(["already there", Formatting.grouped(present)])
+    table.append(["expired", Formatting.grouped(expired)])
+    table.append(["not taken", Formatting.grouped(refused)])
+    let lines = refusals.map {
+      "\($0.key.isEmpty ? "" : Formatting.key($0.key) + ": ")\(Formatting.line($0.message))\n"
+    }
+    let more = refusalCounts.values.reduce(0, +) - refusals.count
+    return table.text + lines.joined() + (more > 0 ? "… and \(Formatting.grouped(more)) more like these\n" : "")
+  }
+}
+
+/// The argument of `--types`: `launches=int32,draft:*=string`. A backslash escapes a comma, asterisk or backslash.
+struct MMKVTypeList: ExpressibleByArgument {
+  static let names = MMKVType.allCases.map(\.rawValue).joined(separator: ", ")
+
+  let types: MMKVTypes
+
+  init?(argument: String) {
+    var types = MMKVTypes()
+    for part in Self.parts(argument) {
+      guard let equals = part.lastIndex(where: { $0.scalar == "=" }),
+        let type = MMKVType(rawValue: Self.text(part[(equals + 1)...]))
+      else { return nil }
+      let pattern = part[..<equals]
+      if let last = pattern.last, last.scalar == "*", !last.isLiteral {
+        types.set(type, for: Self.text(pattern))
+      } else {
+        types.set(type, forKey: Self.text(pattern))
+      }
+    }
+    self.types = types
+  }
+
+  /// A scalar, not a character, which might combine a comma or asterisk with a letter.
+  private struct Letter {
+    let scalar: Unicode.Scalar
+    let isLiteral: Bool
+  }
+
+  private static func text(_ letters: ArraySlice<Letter>) -> String {
+    var scalars = String.UnicodeScalarView()
+    scalars.append(contentsOf: letters.map(\.scalar))
+    return String(scalars)
+  }
+
+  /// Splits at unescaped commas.
+  private static func parts(_ argument: String) -> [[Letter]] {
+    var parts: [[Letter]] = [[]]
+    var isLiteral = false
+    for scalar in argument.unicodeScalars {
+      switch scalar {
+      case "\\" where !isLiteral:
+        isLiteral = true
+        continue
+      case "," where !isLiteral: parts.append([])
+      default: parts[parts.count - 1].append(Letter(scalar: scalar, isLiteral: isLiteral))
+      }
+      isLiteral = false
+    }
+    return parts
+  }
+}

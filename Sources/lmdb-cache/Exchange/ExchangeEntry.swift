@@ -80,3 +80,104 @@ enum ExchangeEntry {
     }
   }
 }
+
+/// The value of an entry in a file: what people and other programs can read where that tells every byte of it, else the
+/// bytes as they are stored.
+enum ExchangeValue {
+  typealias Field = ExchangeFormat.Field
+
+  static let name = "value"
+  static let bytesName = "bytes"
+  /// What bytes are called in JSON.
+  static let base64Name = "base64"
+
+  private static let formats = Dictionary(
+    uniqueKeysWithValues: (UInt8.min...UInt8.max).map { number in
+      let format = ArchiveFormat(rawValue: number)
+      return ("\(format)", format)
+    })
+
+  static func format(named name: String) -> ArchiveFormat? { formats[name] }
+
+  // MARK: Out
+
+  static func field(of record: EntryRecord) -> (key: String, value: Field) {
+    if !record.isTransformed, let field = readable(record.stored, record.format) { return (name, field) }
+    return (bytesName, .bytes(record.stored))
+  }
+
+  private static func readable(_ stored: Data, _ format: ArchiveFormat) -> Field? {
+    switch format {
+    case .string, .url: String(validating: stored, as: UTF8.self).map { .text($0) }
+    case .bool: stored.count == 1 && stored[stored.startIndex] < 2 ? .bool(stored[stored.startIndex] == 1) : nil
+    case .signedInteger: word(stored, UInt64.self).map { .integer(Int128(Int64(bitPattern: $0))) }
+    case .unsignedInteger: word(stored, UInt64.self).map { .integer(Int128($0)) }
+    case .double, .date: word(stored, UInt64.self).flatMap { finite(Double(bitPattern: $0)) }
+    case .float: word(stored, UInt32.self).flatMap { finite(Double(Float(bitPattern: $0))) }
+    case .uuid: uuid(stored).map { .text($0) }
+    default: nil
+    }
+  }
+
+  /// There is no form of others in JSON, and in CBOR one for all that are no numbers.
+  private static func finite(_ value: Double) -> Field? { value.isFinite ? .double(value) : nil }
+
+  private static func word<Word: FixedWidthInteger>(_ stored: Data, _ type: Word.Type) -> Word? {
+    guard stored.count == MemoryLayout<Word>.size else { return nil }
+    return stored.reversed().reduce(0) { $0 << 8 | Word($1) }
+  }
+
+  private static func uuid(_ stored: Data) -> String? {
+    guard stored.count == 16 else { return nil }
+    let digits = stored.map { String(format: "%02X", $0) }
+    return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
+  }
+
+  // MARK: In
+
+  /// The bytes that are to be stored.
+  static func stored(
+    _ reader: FieldReader, _ format: ArchiveFormat, isTransformed: Bool
+  ) throws(ExchangeProblem) -> Data {
+    let given = [name, bytesName, base64Name].filter(reader.has)
+    guard given.count == 1 else {
+      throw ExchangeProblem(
+        given.isEmpty ? "there is no value" : "there is more than one value: \(given.joined(separator: ", "))")
+    }
+    if given != [name] { return try reader.required(given[0], reader.bytes(given[0])) }
+    guard !isTransformed, let stored = try archive(reader, format) else {
+      throw ExchangeProblem("the value of an entry with the format “\(format)” is given as bytes")
+    }
+    return stored
+  }
+
+  private static func archive(_ reader: FieldReader, _ format: ArchiveFormat) throws(ExchangeProblem) -> Data? {
+    switch format {
+    case .string, .url: return Data(try reader.required(name, reader.text(name)).utf8)
+    case .bool: return Data([try reader.required(name, reader.bool(name)) ? 1 : 0])
+    case .signedInteger:
+      let value: Int64 = try reader.required(name, reader.integer(name))
+      return bytes(UInt64(bitPattern: value))
+    case .unsignedInteger:
+      let value: UInt64 = try reader.required(name, reader.integer(name))
+      return bytes(value)
+    case .double, .date: return bytes(try reader.required(name, reader.double(name)).bitPattern)
+    case .float:
+      let value = try reader.required(name, reader.double(name))
+      guard let float = Float(exactly: value) else {
+        throw ExchangeProblem("\(value) is no number of single precision")
+      }
+      return bytes(float.bitPattern)
+    case .uuid:
+      guard let uuid = UUID(uuidString: try reader.required(name, reader.text(name))) else {
+        throw ExchangeProblem("the value is no UUID")
+      }
+      return withUnsafeBytes(of: uuid.uuid) { Data($0) }
+    default: return nil
+    }
+  }
+
+  private static func bytes<Word: FixedWidthInteger>(_ word: Word) -> Data {
+    Data((0..<MemoryLayout<Word>.size).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) })
+  }
+}

@@ -121,3 +121,115 @@ final class TraceReplay: Sendable {
     return memcmp(start, other, first.count) == 0
   }
 }
+
+/// Counts and times of one thread of a replay, or of all.
+struct ReplayTimes: Sendable {
+  var memoryHits = Histogram()
+  var diskHits = Histogram()
+  /// Hits of either tier, which cannot be distinguished with several threads.
+  var hits = Histogram()
+  var misses = Histogram()
+  var wrongValues = 0
+
+  mutating func add(_ other: ReplayTimes) {
+    memoryHits.add(other.memoryHits)
+    diskHits.add(other.diskHits)
+    hits.add(other.hits)
+    misses.add(other.misses)
+    wrongValues += other.wrongValues
+  }
+
+  var all: Histogram {
+    var all = hits
+    all.add(misses)
+    return all
+  }
+}
+
+/// A fixed-size histogram with growing buckets and a relative error of at most 0.4 %.
+///
+/// Values below 256 have a bucket each. Larger powers of two are divided into 128 equal buckets, read back as their
+/// middle. Recording takes a few instructions.
+struct Histogram: Sendable {
+  private static let subBucketBits = 7
+  private static let subBuckets = 1 << subBucketBits
+  /// The limit for values: about 18 minutes, in nanoseconds.
+  static let greatest = UInt64(1) << 40 - 1
+
+  private var counts: [Int]
+  private(set) var count = 0
+  private(set) var maximum: UInt64 = 0
+
+  init() { counts = Array(repeating: 0, count: Self.bucket(Self.greatest) + 1) }
+
+  mutating func record(_ value: UInt64) {
+    counts[Self.bucket(min(value, Self.greatest))] += 1
+    count += 1
+    maximum = max(maximum, value)
+  }
+
+  mutating func add(_ other: Histogram) {
+    for bucket in counts.indices { counts[bucket] += other.counts[bucket] }
+    count += other.count
+    maximum = max(maximum, other.maximum)
+  }
+
+  /// The smallest value not exceeded by this fraction (0 … 1) of the records; `nil` without records.
+  func quantile(_ part: Double) -> UInt64? {
+    if count == 0 { return nil }
+    let rank = min(count, max(1, Int((part * Double(count)).rounded(.up))))
+    var seen = 0
+    for (bucket, occurrences) in counts.enumerated() {
+      seen += occurrences
+      if seen >= rank { return min(Self.middle(ofBucket: bucket), maximum) }
+    }
+    return maximum
+  }
+
+  /// The octave above the linear part, times its buckets, plus the bits after the leading one.
+  private static func bucket(_ value: UInt64) -> Int {
+    let shift = max(0, UInt64.bitWidth - value.leadingZeroBitCount - subBucketBits - 1)
+    return shift * subBuckets + Int(truncatingIfNeeded: value >> UInt64(shift))
+  }
+
+  private static func middle(ofBucket bucket: Int) -> UInt64 {
+    let shift = max(0, bucket / subBuckets - 1)
+    let least = UInt64(bucket - shift * subBuckets) << UInt64(shift)
+    return least + (UInt64(1) << UInt64(shift)) / 2
+  }
+}
+
+/// The value that a replay stores under a key: constant for a key, and different for others.
+enum DerivedValue {
+  /// FNV-1a over the key's bytes.
+  static func seed(_ key: String) -> UInt64 {
+    key.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+  }
+
+  /// Fills `bytes` with splitmix64 output.
+  @inline(__always)
+  static func fill(_ bytes: UnsafeMutableRawBufferPointer, seed: UInt64) {
+    var state = seed
+    var offset = 0
+    while offset + 8 <= bytes.count {
+      bytes.storeBytes(of: next(&state).littleEndian, toByteOffset: offset, as: UInt64.self)
+      offset += 8
+    }
+    if offset == bytes.count { return }
+    var rest = next(&state)
+    while offset < bytes.count {
+      bytes[offset] = UInt8(truncatingIfNeeded: rest)
+      rest >>= 8
+      offset += 1
+    }
+  }
+
+  @inline(__always)
+  private static func next(_ state: inout UInt64) -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -55,3 +55,122 @@ struct TopSample: Encodable {
     processes = activity.processes.map { TopProcess($0, intervals[$0.identifier], now: activity.moment) }
   }
 }
+
+/// One process, as shown by `top`.
+struct TopProcess: Encodable {
+  let process: Int32
+  let name: String
+  let opened: Date
+  let openSeconds: Int
+  /// Absent in JSON without reads or data.
+  let hitRatio: Double?
+  let perSecond: TopFigures<Double>?
+  let memoryEntries: Int
+  let memoryCost: Int
+  /// Bytes of uncommitted writes.
+  let journalUsed: Int
+  let isHealthy: Bool
+
+  init(_ statistics: ProcessStatistics, _ interval: ProcessInterval?, now: ProcessStatistics.Moment) {
+    process = statistics.process
+    name = statistics.name
+    opened = Date(timeIntervalSince1970: Double(statistics.opened.wall) / 1e9)
+    // The wall clock may have been set since.
+    openSeconds = Int(max(0, now.monotonic - statistics.opened.monotonic) / 1_000_000_000)
+    hitRatio = interval.flatMap { $0.statistics.reads > 0 ? $0.statistics.hitRatio : nil }
+    perSecond = interval.map { TopFigures($0.rate) }
+    memoryEntries = statistics.memoryCount
+    memoryCost = statistics.memoryCost
+    journalUsed = statistics.journalUsed
+    isHealthy = statistics.isHealthy
+  }
+}
+
+/// How often something was done: in all, or per second.
+struct TopFigures<Figure: Encodable>: Encodable {
+  let reads: Figure
+  let memoryHits: Figure
+  let diskHits: Figure
+  let misses: Figure
+  let sets: Figure
+  let removals: Figure
+  let loads: Figure
+  let failedLoads: Figure
+  let staleServed: Figure
+  let memoryEvictions: Figure
+  let diskEvictions: Figure
+  let expirations: Figure
+  let commits: Figure
+  let committedWrites: Figure
+  let failedCommits: Figure
+  /// Of counts only.
+  var corruptedRecords: Figure?
+
+  init(_ figure: ((CacheStatistics) -> Int) -> Figure) {
+    reads = figure(\.reads)
+    memoryHits = figure(\.memoryHits)
+    diskHits = figure(\.diskHits)
+    misses = figure(\.misses)
+    sets = figure(\.sets)
+    removals = figure(\.removals)
+    loads = figure(\.loads)
+    failedLoads = figure(\.failedLoads)
+    staleServed = figure(\.staleServed)
+    memoryEvictions = figure(\.memoryEvictions)
+    diskEvictions = figure(\.diskEvictions)
+    expirations = figure(\.expirations)
+    commits = figure(\.commits)
+    committedWrites = figure(\.committedWrites)
+    failedCommits = figure(\.failedCommits)
+  }
+}
+
+/// Durations of the operations that were timed.
+struct TopLatencies: Encodable {
+  /// Absent in JSON if none was timed.
+  let memoryHits: Quantiles?
+  let diskReads: Quantiles?
+  let sets: Quantiles?
+  let loads: Quantiles?
+  let commits: Quantiles?
+
+  struct Quantiles: Encodable {
+    let p50Nanoseconds: Int
+    let p99Nanoseconds: Int
+
+    init?(_ histogram: LatencyHistogram) {
+      guard let median = histogram.quantile(0.5), let p99 = histogram.quantile(0.99) else { return nil }
+      p50Nanoseconds = median
+      p99Nanoseconds = p99
+    }
+  }
+
+  init(_ latencies: CacheLatencies) {
+    memoryHits = Quantiles(latencies.memoryHits)
+    diskReads = Quantiles(latencies.diskReads)
+    sets = Quantiles(latencies.writes)
+    loads = Quantiles(latencies.loads)
+    commits = Quantiles(latencies.commits)
+  }
+}
+
+/// Earlier samples, for the curves of `top`.
+struct TopHistory {
+  /// More than the widest terminal shows.
+  private static let length = 600
+
+  private(set) var hitRatios: [Double?] = []
+  private(set) var reads: [Double?] = []
+  private(set) var writes: [Double?] = []
+
+  mutating func append(_ sample: TopSample) {
+    Self.append(sample.hitRatio, to: &hitRatios)
+    Self.append(sample.perSecond?.reads, to: &reads)
+    Self.append(sample.perSecond.map { $0.sets + $0.removals }, to: &writes)
+  }
+
+  private static func append(_ number: Double?, to numbers: inout [Double?]) {
+    numbers.append(number)
+    if numbers.count > 2 * length { numbers.removeFirst(numbers.count - length) }
+  }
+}

@@ -111,3 +111,262 @@ final class HTTPServer: @unchecked Sendable {
     lock.signal()
   }
 }
+
+/// A connection with one request and response, on a separate thread. All waits have limits, so a stalled peer does not
+/// keep the thread.
+final class HTTPConnection {
+  let descriptor: Int32
+  private var received = Data()
+
+  /// Nanoseconds until the whole request must have arrived.
+  private static let requestLimit: UInt64 = 5_000_000_000
+  /// Nanoseconds within which the peer must read some of the response.
+  private static let stall: UInt64 = 15_000_000_000
+  /// The first line may hold a key of 4 KiB with every byte escaped.
+  private static let greatestHead = 20 << 10
+  private static let end = Data("\r\n\r\n".utf8)
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  // MARK: The request
+
+  /// Reads everything except the body; `nil` if nothing came.
+  func readHead() throws(HTTPRefusal) -> HTTPRequest? {
+    let deadline = Platform.nanoseconds() + Self.requestLimit
+    while true {
+      // The end may arrive in two parts.
+      if let range = received.range(of: Self.end) {
+        let head = Data(received[..<range.lowerBound])
+        received = Data(received[range.upperBound...])
+        return try HTTPRequest(head: head)
+      }
+      guard received.count <= Self.greatestHead else {
+        throw HTTPRefusal(431, "A request has \(Self.greatestHead) bytes before its body at most.")
+      }
+      guard readMore(before: deadline) else {
+        if received.isEmpty { return nil }
+        throw HTTPRefusal(408, "The request did not come as a whole.")
+      }
+    }
+  }
+
+  /// Ignores bytes after the body.
+  func readBody(of request: HTTPRequest) throws(HTTPRefusal) -> Data {
+    let deadline = Platform.nanoseconds() + Self.requestLimit
+    while received.count < request.bodyLength {
+      guard readMore(before: deadline) else { throw HTTPRefusal(408, "The request did not come as a whole.") }
+    }
+    return Data(received.prefix(request.bodyLength))
+  }
+
+  private func readMore(before deadline: UInt64) -> Bool {
+    let now = Platform.nanoseconds()
+    guard now < deadline,
+      LoopbackSocket.wait(for: descriptor, Int16(POLLIN), Int32((deadline - now + 999_999) / 1_000_000))
+    else { return false }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = buffer.withUnsafeMutableBytes { LoopbackSocket.read(descriptor, into: $0) }
+    if count == 0 { return false }
+    received.append(contentsOf: buffer.prefix(count ?? 0))
+    return true
+  }
+
+  // MARK: The response
+
+  /// Whether the peer no longer waits for a response.
+  var isAbandoned: Bool { LoopbackSocket.isAbandoned(descriptor) }
+
+  /// Waits until the peer has gone, at most as long as given.
+  func isAbandoned(within milliseconds: Int32) -> Bool {
+    if LoopbackSocket.wait(for: descriptor, Int16(POLLIN), milliseconds) {
+      if isAbandoned { return true }
+      // Ignore what it has sent.
+      Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
+    }
+    return isAbandoned
+  }
+
+  func send(_ response: HTTPResponse, withoutBody: Bool = false) throws(SocketEnd) {
+    try write(response.head(length: response.body.count))
+    if !withoutBody { try write(response.body) }
+  }
+
+  func write(_ data: Data) throws(SocketEnd) {
+    try data.withBytes { (bytes) throws(SocketEnd) in
+      var rest = bytes[...]
+      var deadline = Platform.nanoseconds() + Self.stall
+      while !rest.isEmpty {
+        let count = try LoopbackSocket.write(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+        rest = rest.dropFirst(count)
+        let now = Platform.nanoseconds()
+        if count > 0 {
+          deadline = now + Self.stall
+        } else {
+          guard now < deadline,
+            LoopbackSocket.wait(for: descriptor, Int16(POLLOUT), Int32((deadline - now + 999_999) / 1_000_000))
+          else { throw SocketEnd() }
+        }
+      }
+    }
+  }
+
+  /// Ends the connection so that the response arrives: unread input would make the system drop it.
+  func drain() {
+    LoopbackSocket.endWriting(descriptor)
+    let deadline = Platform.nanoseconds() + 500_000_000
+    var left = 1 << 20
+    repeat {
+      received = Data()
+      guard readMore(before: deadline) else { return }
+      left -= received.count
+    } while left > 0
+  }
+}
+
+extension Data {
+  /// Like `withUnsafeBytes`, with typed throws.
+  fileprivate func withBytes<E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> Void) throws(E) {
+    let result = withUnsafeBytes { bytes -> Result<Void, E> in
+      do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
+    }
+    try result.get()
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// System calls for loopback sockets.
+enum LoopbackSocket {
+  /// Connections waiting to be accepted.
+  private static let backlog: Int32 = 32
+
+  /// Listens on 127.0.0.1.
+  ///
+  /// - Parameter port: 0 for a free one.
+  static func listen(port: UInt16) throws(ToolError) -> (descriptor: Int32, port: UInt16) {
+    #if canImport(Glibc)
+      let kind = Int32(SOCK_STREAM.rawValue)
+    #else
+      let kind = SOCK_STREAM
+    #endif
+    let descriptor = socket(AF_INET, kind, 0)
+    guard descriptor >= 0 else { throw failure("make a socket", port) }
+    do throws(ToolError) {
+      guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
+        throw failure("set up a socket", port)
+      }
+      // Allows a recently used port, but not one that is in use.
+      var yes: Int32 = 1
+      guard setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
+        throw failure("set up a socket", port)
+      }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      let bound = withSocketAddress(&address) { bind(descriptor, $0, $1) }
+      guard bound == 0 else { throw failure("listen on 127.0.0.1:\(port)", port) }
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let named = withSocketAddress(&address) { pointer, _ in getsockname(descriptor, pointer, &length) }
+      guard named == 0, Self.start(descriptor) == 0 else { throw failure("listen on 127.0.0.1:\(port)", port) }
+      return (descriptor, UInt16(bigEndian: address.sin_port))
+    } catch {
+      end(descriptor)
+      throw error
+    }
+  }
+
+  private static func start(_ descriptor: Int32) -> Int32 {
+    #if canImport(Glibc)
+      Glibc.listen(descriptor, backlog)
+    #elseif canImport(Musl)
+      Musl.listen(descriptor, backlog)
+    #else
+      Darwin.listen(descriptor, backlog)
+    #endif
+  }
+
+  private static func withSocketAddress(
+    _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
+    withUnsafeMutablePointer(to: &address) { pointer in
+      // The calls take any kind of address by a pointer to its beginning.
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+    }
+  }
+
+  private static func failure(_ task: String, _ port: UInt16) -> ToolError {
+    let code = errno
+    let reason = String(cString: strerror(code))
+    return switch code {
+    case EADDRINUSE: ToolError(.busy, "cannot \(task): \(reason); give another --port, or none")
+    case EACCES, EPERM: ToolError(.noPermission, "cannot \(task): \(reason); give a --port above 1023, or none")
+    default: ToolError(.software, "cannot \(task): \(reason)")
+    }
+  }
+
+  /// The next connection; `nil` on timeout, or if none can be accepted now.
+  static func accept(_ descriptor: Int32, within milliseconds: Int32) -> Int32? {
+    guard wait(for: descriptor, Int16(POLLIN), milliseconds) else { return nil }
+    #if canImport(Glibc)
+      let connection = Glibc.accept(descriptor, nil, nil)
+    #elseif canImport(Musl)
+      let connection = Musl.accept(descriptor, nil, nil)
+    #else
+      let connection = Darwin.accept(descriptor, nil, nil)
+    #endif
+    if connection < 0 {
+      // Too many open files, for example: wait until some are closed.
+      if errno != EINTR && errno != ECONNABORTED && errno != EAGAIN { Thread.sleep(forTimeInterval: 0.05) }
+      return nil
+    }
+    guard fcntl(connection, F_SETFD, FD_CLOEXEC) == 0, fcntl(connection, F_SETFL, O_NONBLOCK) == 0 else {
+      end(connection)
+      return nil
+    }
+    return connection
+  }
+
+  /// Whether the descriptor becomes ready within that time.
+  static func wait(for descriptor: Int32, _ events: Int16, _ milliseconds: Int32) -> Bool {
+    var wait = pollfd(fd: descriptor, events: events, revents: 0)
+    return poll(&wait, 1, milliseconds) > 0
+  }
+
+  /// Returns the bytes read; 0 at the end or after a failure; `nil` for none yet.
+  static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    return count < 0 && (errno == EAGAIN || errno == EINTR) ? nil : max(0, count)
+  }
+
+  /// Returns the bytes written; 0 if the socket is not ready.
+  static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SocketEnd) -> Int {
+    let count = send(descriptor, bytes.baseAddress, bytes.count, 0)
+    if count >= 0 { return count }
+    if errno == EAGAIN || errno == EINTR { return 0 }
+    throw SocketEnd()
+  }
+
+  /// Whether the peer has closed the connection. Browsers cancel a response by closing both directions.
+  static func isAbandoned(_ descriptor: Int32) -> Bool {
+    var byte: UInt8 = 0
+    // Leaves the bytes in the buffer.
+    let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK))
+    return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+  }
+
+  /// Ends the connection for its readers and writers. Callable from any thread.
+  static func interrupt(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  static func endWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+  static func end(_ descriptor: Int32) { _ = close(descriptor) }
+}
+
+struct SocketEnd: Error {}

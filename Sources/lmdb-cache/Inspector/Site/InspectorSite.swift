@@ -1,6 +1,51 @@
+import ArgumentParser
 import Foundation
 import LMDBCaching
 import Synchronization
+
+struct ServeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Shows a cache in a browser: its entries and their values, what takes up space, and what is being done.",
+    discussion: """
+      Writes the address of a page to standard output, and shows it until Ctrl-C. The page is for this machine alone: \
+      the server listens on 127.0.0.1, and the address holds random characters that nobody else knows. Whoever has the \
+      address sees everything in the cache, so do not give it away. The page asks nobody else for anything.
+
+      The cache is not opened, and nothing in it is changed. With --writable entries can be removed and the cache be \
+      trimmed, after a question; it is opened for that, and closed again.
+
+      Examples:
+        lmdb-cache serve --cache ./demo
+        lmdb-cache serve --port 8080 --writable --cache ./demo
+
+      Ctrl-C ends it with 0.
+
+      \(ExitStatus.explanation)
+      """)
+
+  @OptionGroup var option: CacheOption
+  @Option(help: "The port to listen on. (default: one that is free)") var port: UInt16?
+  @Flag(help: "Lets the page remove entries and trim the cache.") var writable = false
+
+  func run() throws {
+    let events = try TerminalEvents(fillsScreen: false)
+    // Makes writing to a closed connection an error instead of a signal.
+    signal(SIGPIPE, SIG_IGN)
+    try option.withReader { reader in
+      let server = try HTTPServer(port: port ?? 0)
+      let site = InspectorSite(reader, cache: option.cache, isWritable: writable, port: server.port)
+      server.start { (request) throws(HTTPRefusal) in
+        try site.admit(request)
+      } answer: { (request, connection) throws(HTTPRefusal) in
+        try site.answer(request, connection)
+      }
+      try StandardOutput.write(site.address + "\n")
+      while events.next(within: 3_600_000_000_000) != .end {}
+      site.finishChanges()
+    }
+  }
+}
 
 /// The answers of `serve`: the page and its requests, refused to all others.
 final class InspectorSite: Sendable {
@@ -145,5 +190,122 @@ final class InspectorSite: Sendable {
       default: 500
       }
     return HTTPRefusal(status, known?.message ?? "\(error)")
+  }
+}
+
+extension InspectorSite {
+  private static let greatestStreams = 16
+  private static let interval: Int32 = 1_000
+
+  /// Every second's activity of all processes, like `top`, as server-sent events.
+  func events() throws -> HTTPAnswer {
+    guard let place = StreamPlace(of: streams, Self.greatestStreams) else {
+      throw HTTPRefusal(503, "The page is open too often already.")
+    }
+    let response = HTTPResponse(type: "text/event-stream; charset=utf-8", Data())
+    return .stream(response) { [self] connection throws(SocketEnd) in
+      defer { withExtendedLifetime(place) {} }
+      var meter = ActivityMeter()
+      while true {
+        try connection.write(Data(event(&meter).utf8))
+        if connection.isAbandoned(within: Self.interval) { return }
+      }
+    }
+  }
+
+  private func event(_ meter: inout ActivityMeter) -> String {
+    let directory = reader.directory.path
+    do {
+      let activity = try CacheOpening.looking { try CacheActivity.read(path: directory) }
+      let sample = TopSample(directory: directory, activity, meter.update(with: activity))
+      return "event: sample\ndata: \(try JSONOutput.encode(sample, pretty: false))\n\n"
+    } catch {
+      // The cache may be recreated. A message is one line, or it would become several fields.
+      let message = Formatting.key(Self.refusal(error).message)
+      return "event: trouble\ndata: \(message)\n\n"
+    }
+  }
+}
+
+/// One of a limited number of stream places. Released with its last reference, even if the stream never began.
+final class StreamPlace: Sendable {
+  final class Count: Sendable {
+    fileprivate let value = Atomic<Int>(0)
+  }
+
+  private let count: Count
+
+  /// Returns `nil` if all places are taken.
+  init?(of count: Count, _ greatest: Int) {
+    guard count.value.add(1, ordering: .relaxed).newValue <= greatest else {
+      count.value.subtract(1, ordering: .relaxed)
+      return nil
+    }
+    self.count = count
+  }
+
+  deinit { count.value.subtract(1, ordering: .relaxed) }
+}
+
+/// The page's files, which are compiled into the program.
+enum InspectorPage {
+  /// The document loads only its own files, talks only to its own server, and cannot be framed. Text never becomes
+  /// script or markup, whatever the files do.
+  private static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+  private static let files: [String: (type: String, bytes: [UInt8])] = [
+    "style.css": ("text/css; charset=utf-8", PackageResources.style_css),
+    "icon.svg": ("image/svg+xml", PackageResources.icon_svg),
+    "main.js": ("text/javascript; charset=utf-8", PackageResources.main_js),
+    "dom.js": ("text/javascript; charset=utf-8", PackageResources.dom_js),
+    "server.js": ("text/javascript; charset=utf-8", PackageResources.server_js),
+    "entries.js": ("text/javascript; charset=utf-8", PackageResources.entries_js),
+    "entry.js": ("text/javascript; charset=utf-8", PackageResources.entry_js),
+    "sizes.js": ("text/javascript; charset=utf-8", PackageResources.sizes_js),
+    "treemap.js": ("text/javascript; charset=utf-8", PackageResources.treemap_js),
+    "activity.js": ("text/javascript; charset=utf-8", PackageResources.activity_js),
+    "chart.js": ("text/javascript; charset=utf-8", PackageResources.chart_js),
+    "dialogs.js": ("text/javascript; charset=utf-8", PackageResources.dialogs_js),
+  ]
+
+  static var document: HTTPResponse {
+    var response = HTTPResponse(type: "text/html; charset=utf-8", Data(PackageResources.index_html))
+    response.headers.append(("Content-Security-Policy", policy))
+    return response
+  }
+
+  static func file(_ name: String) -> HTTPResponse? {
+    files[name].map { HTTPResponse(type: $0.type, Data($0.bytes)) }
+  }
+}
+
+/// The page's overview of a cache.
+struct InspectorSummary: Encodable {
+  let cache: CacheSummary
+  let isWritable: Bool
+  let version = ToolVersion.current
+}
+
+/// A secret of 128 random bits, as text.
+struct InspectorToken: Sendable {
+  let text: String
+
+  init() {
+    var generator = SystemRandomNumberGenerator()
+    text = (0..<2).map { _ in
+      let part = String(generator.next(), radix: 16)
+      return String(repeating: "0", count: 16 - part.count) + part
+    }.joined()
+  }
+
+  /// Takes constant time.
+  func matches(_ other: String) -> Bool {
+    let (expected, given) = (Array(text.utf8), Array(other.utf8))
+    guard given.count == expected.count else { return false }
+    var difference: UInt8 = 0
+    for (first, second) in zip(expected, given) { difference |= first ^ second }
+    return difference == 0
   }
 }

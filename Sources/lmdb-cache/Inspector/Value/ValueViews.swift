@@ -124,3 +124,150 @@ struct ValueViews {
         shown: data.count > Self.greatestDump ? Self.greatestDump : nil))
   }
 }
+
+/// One way to show a value.
+struct ValueView: Encodable {
+  enum Kind: String, Encodable {
+    /// Plain lines.
+    case text
+    case notation
+    case hex
+    /// Fetched from a separate address.
+    case image
+    /// A message instead of the value.
+    case note
+  }
+
+  let kind: Kind
+  let title: String
+  /// Absent in JSON for an image.
+  var text: String?
+  /// The number of bytes shown, if not all.
+  var shown: Int?
+}
+
+/// Puts each element of JSON, CBOR notation or archive notation on a separate line. The elements' text is unchanged:
+/// numbers keep their digits.
+struct IndentedNotation {
+  private(set) var text = ""
+  private(set) var isCut = false
+  /// Deeper levels are not indented further.
+  private static let greatestIndentation = 40
+
+  /// - Parameter limit: The most bytes of text, plus some for completing an element.
+  init(_ source: String, limit: Int) {
+    var depth = 0
+    var quote: UInt8?
+    var isEscaped = false
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(min(limit, 2 * source.utf8.count))
+    func newLine() {
+      bytes.append(UInt8(ascii: "\n"))
+      bytes.append(
+        contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * max(0, min(depth, Self.greatestIndentation))))
+    }
+    /// Replace spaces between elements.
+    var isAfterBreak = false
+    var isOpened = false
+    for byte in source.utf8 {
+      if let current = quote {
+        bytes.append(byte)
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == current {
+          quote = nil
+        }
+      } else {
+        switch byte {
+        case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"):
+          if !isAfterBreak, !isOpened, bytes.last != UInt8(ascii: " ") { bytes.append(UInt8(ascii: " ")) }
+          continue
+        case UInt8(ascii: "}"), UInt8(ascii: "]"):
+          depth -= 1
+          // Empty ones stay on their line.
+          if !isOpened { newLine() }
+          bytes.append(byte)
+        default:
+          if isOpened {
+            newLine()
+          }
+          if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") { quote = byte }
+          bytes.append(byte)
+          if byte == UInt8(ascii: ":") { bytes.append(UInt8(ascii: " ")) }
+          if byte == UInt8(ascii: ",") { newLine() }
+        }
+        isOpened = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
+        isAfterBreak = isOpened || byte == UInt8(ascii: ",") || byte == UInt8(ascii: ":")
+        if isOpened { depth += 1 }
+      }
+      if bytes.count > limit {
+        isCut = true
+        break
+      }
+    }
+    // Drops a character that was cut in the middle.
+    text = isCut ? VisibleText.whole(bytes) + "…" : String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// A hex dump: sixteen bytes a line, with offsets and ASCII.
+enum HexDump {
+  static func text(_ bytes: some Sequence<UInt8>) -> String {
+    var text = ""
+    var line: [UInt8] = []
+    var place = 0
+    func end() {
+      text += hexadecimal(place, digits: 8) + "  "
+      for index in 0..<16 {
+        text += index < line.count ? hexadecimal(Int(line[index]), digits: 2) : "  "
+        text += index == 7 ? "  " : " "
+      }
+      text += " " + line.map { 0x20...0x7E ~= $0 ? String(UnicodeScalar($0)) : "." }.joined() + "\n"
+      place += line.count
+      line = []
+    }
+    for byte in bytes {
+      line.append(byte)
+      if line.count == 16 { end() }
+    }
+    if !line.isEmpty { end() }
+    return text
+  }
+
+  private static func hexadecimal(_ number: Int, digits: Int) -> String {
+    let text = String(number, radix: 16)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+  }
+}
+
+/// Image types that cannot contain scripts, recognized by their first bytes.
+enum ImageKind: String {
+  case png = "image/png"
+  case jpeg = "image/jpeg"
+  case gif = "image/gif"
+  case webp = "image/webp"
+
+  /// `nil` for any other data.
+  init?(_ data: Data) {
+    let beginning = [UInt8](data.prefix(12))
+    switch true {
+    case beginning.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]): self = .png
+    case beginning.starts(with: [0xFF, 0xD8, 0xFF]): self = .jpeg
+    case beginning.starts(with: "GIF87a".utf8), beginning.starts(with: "GIF89a".utf8): self = .gif
+    case beginning.count == 12 && beginning.starts(with: "RIFF".utf8) && beginning[8...].elementsEqual("WEBP".utf8):
+      self = .webp
+    default: return nil
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .png: "PNG"
+    case .jpeg: "JPEG"
+    case .gif: "GIF"
+    case .webp: "WebP"
+    }
+  }
+}

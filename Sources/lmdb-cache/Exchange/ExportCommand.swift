@@ -1,0 +1,283 @@
+import ArgumentParser
+import CBORCoding
+import Foundation
+import LMDBCaching
+
+struct ExportCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Writes all entries of a cache in a form that import takes back without loss.",
+    discussion: """
+      JSON lines, an object an entry: the key, the format, when it was created and last accessed (seconds since 1970), \
+      when it expires (nanoseconds; refresh and kept are the other times of a load's options), cost, the hashes of its \
+      tags, and the value: text, a number or a boolean where that tells every byte of it, else base64. Integers that \
+      have more than 53 bits are text. A first line names the version of the form, a last one tells how many entries \
+      there are. With --format cbor the same as a CBOR sequence (RFC 8742). Expired entries are not written, unless \
+      they are kept for loads. Values that went through transforms, such as encryption, are written as they are stored.
+
+      The cache is only looked at, page by page: while others write, it is not one moment that is written, and a message \
+      says so. --consistent opens the cache as its own programs do, and writes one state of it.
+
+      A file that is named with --output gets its name when it is whole.
+
+      Examples:
+        lmdb-cache export --cache ./demo | jq -r 'select(.format == "string") | .value'
+        lmdb-cache export --cache ./demo --format cbor --output demo.cbor
+        lmdb-cache export --cache ./old --prefix user: | lmdb-cache import - --cache ./new
+
+      Exits with 4 if an entry is damaged and was left out; its key is told.
+
+      \(ExitStatus.explanation)
+      """)
+
+  @OptionGroup var option: CacheOption
+  @Option(help: ArgumentHelp("Only keys that begin like this.", valueName: "text")) var prefix = ""
+  @Option(help: "The form.") var format: ExchangeFormat = .jsonl
+  @Option(help: ArgumentHelp("Where to; - is standard output.", valueName: "path"), completion: .file())
+  var output: String?
+  @Flag(help: "Opens the cache, and writes one state of it.") var consistent = false
+
+  func run() throws {
+    if format == .cbor, output ?? "-" == "-", Platform.standardOutputIsTerminal {
+      throw ToolError(.usage, "CBOR is no text: redirect it to a file, or give --output")
+    }
+    let interruption = Interruption()
+    let damaged = consistent ? try exportSnapshot(interruption) : try exportPages(interruption)
+    if damaged > 0 {
+      throw ToolError(.damaged, "\(Formatting.grouped(damaged)) of the entries could not be read, and are left out")
+    }
+  }
+
+  private func exportSnapshot(_ interruption: Interruption) throws -> Int {
+    try option.withExisting { cache, durability in
+      try write(durability, total: prefix.isEmpty ? cache.count : nil, interruption) { onDamage, body in
+        try cache.forEachRecord(withPrefix: prefix, onDamage: onDamage, body)
+      }
+    }
+  }
+
+  private func exportPages(_ interruption: Interruption) throws -> Int {
+    try option.withReader { reader in
+      let before = try (reader.position(), reader.figures())
+      let figures = before.1
+      let damaged = try write(figures.durability, total: prefix.isEmpty ? figures.entries : nil, interruption) {
+        onDamage, body in
+        try reader.forEachRecord(withPrefix: prefix, selection: .kept, onDamage: onDamage, body)
+      }
+      // Without commits, pending writes only grow.
+      let after = try (reader.position(), reader.figures())
+      if after.0 != before.0 || after.1.pendingWrites != figures.pendingWrites {
+        StandardError.tell(
+          "the cache was written to meanwhile: what was written is of no one moment (--consistent)")
+      }
+      return damaged
+    }
+  }
+
+  /// - Returns: The number of damaged entries.
+  private func write(
+    _ durability: Durability?, total: Int?, _ interruption: Interruption,
+    _ forEachRecord: (_ onDamage: (CacheError) -> Void, _ body: (EntryRecord) throws -> Bool) throws -> Void
+  ) throws -> Int {
+    let output = try ExchangeOutput(path: output)
+    var progress = Progress(total: total)
+    defer { progress.end() }
+    do {
+      let writer = try ExchangeWriter(output, format, durability: durability)
+      var damaged = 0
+      try forEachRecord(
+        { error in
+          damaged += 1
+          StandardError.tell(error.message)
+        },
+        { record in
+          try writer.write(record)
+          progress.advance()
+          return !interruption.hasHappened
+        })
+      if interruption.hasHappened { throw ToolError(.interrupted, "interrupted") }
+      try writer.finish(unreadable: damaged)
+      return damaged
+    } catch {
+      output.abandon()
+      throw error
+    }
+  }
+}
+
+/// Writes entries as `export` does.
+final class ExchangeWriter {
+  private let output: ExchangeOutput
+  private let format: ExchangeFormat
+  private(set) var entries = 0
+
+  init(_ output: ExchangeOutput, _ format: ExchangeFormat, durability: Durability?) throws(ToolError) {
+    self.output = output
+    self.format = format
+    var header: ExchangeFormat.Fields = [(ExchangeFormat.versionName, .integer(ExchangeFormat.version))]
+    if let durability { header.append((ExchangeFormat.durabilityName, .text("\(durability)"))) }
+    try write(header)
+  }
+
+  func write(_ record: EntryRecord) throws(ToolError) {
+    try write(ExchangeEntry.fields(of: record))
+    entries += 1
+  }
+
+  /// - Parameter unreadable: How many entries could not be read.
+  func finish(unreadable: Int) throws(ToolError) {
+    try write([
+      (ExchangeFormat.entriesName, .integer(Int128(entries))),
+      (ExchangeFormat.unreadableName, .integer(Int128(unreadable))),
+    ])
+    try output.finish()
+  }
+
+  private func write(_ fields: ExchangeFormat.Fields) throws(ToolError) {
+    switch format {
+    case .jsonl: try output.write(JSONLine.encode(fields))
+    case .cbor: try output.write(CBORSequence.encode(fields.map { (key: $0.key, value: $0.value) }))
+    }
+  }
+}
+
+/// Standard output, or a file that gets its name when it is whole: one that is there stays until then, and what could
+/// not be written to its end leaves nothing.
+final class ExchangeOutput {
+  private let handle: FileHandle
+  private let name: String
+  /// Of a file that has no name of its own yet.
+  private let temporaryPath: String?
+  private let path: String?
+  private var buffer = Data()
+
+  private static let partSize = 1 << 16
+
+  /// - Parameter path: `nil` or `-`: standard output.
+  init(path: String?) throws(ToolError) {
+    guard let path, path != "-" else {
+      (handle, name, temporaryPath, self.path) = (.standardOutput, "standard output", nil, nil)
+      return
+    }
+    name = path
+    // What is no file has no other name to get: a FIFO, say.
+    if Platform.isFile(path) ?? true {
+      // Not the link gets what is written, but what it leads to.
+      let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+      let (descriptor, temporary) = try Platform.makeTemporaryFile(beside: path)
+      handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+      (temporaryPath, self.path) = (temporary, path)
+    } else {
+      (temporaryPath, self.path) = (nil, nil)
+      do {
+        handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      } catch {
+        throw ToolError(.cannotCreate, "cannot write to \(path): \(Platform.reason(of: error).text)")
+      }
+    }
+  }
+
+  func write(_ data: Data) throws(ToolError) {
+    buffer.append(data)
+    if buffer.count >= Self.partSize { try flush() }
+  }
+
+  private func flush() throws(ToolError) {
+    try writing { try handle.write(contentsOf: buffer) }
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  private func writing(_ body: () throws -> Void) throws(ToolError) {
+    do {
+      try body()
+    } catch {
+      throw ToolError(.inputOutput, "cannot write to \(name): \(Platform.reason(of: error).text)")
+    }
+  }
+
+  /// Writes the rest, and gives the file its name.
+  func finish() throws(ToolError) {
+    try flush()
+    guard let temporaryPath, let path else { return }
+    try writing { try handle.synchronize() }
+    try Platform.rename(temporaryPath, to: path)
+  }
+
+  /// Removes what was written of a file.
+  func abandon() {
+    // A failure is reported already.
+    if let temporaryPath { _ = Platform.remove(temporaryPath) }
+  }
+}
+
+/// One object on a line, without anything between the tokens; objects in it there are none.
+enum JSONLine {
+  typealias Field = ExchangeFormat.Field
+
+  /// The greatest integer up to which all are numbers for every reader of JSON (RFC 8259, section 6).
+  private static let greatestSafe: Int128 = 1 << 53 - 1
+
+  /// The object and a line feed.
+  static func encode(_ fields: ExchangeFormat.Fields) -> Data {
+    var out = Data([UInt8(ascii: "{")])
+    for (index, (name, field)) in fields.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      var name = name
+      if case .bytes = field { name = ExchangeValue.base64Name }
+      append(name, to: &out)
+      out.append(UInt8(ascii: ":"))
+      append(field, to: &out)
+    }
+    out.append(contentsOf: Array("}\n".utf8))
+    return out
+  }
+
+  private static func append(_ field: Field, to out: inout Data) {
+    switch field {
+    case .text(let text): append(text, to: &out)
+    case .bytes(let data):
+      out.append(UInt8(ascii: "\""))
+      out.append(data.base64EncodedData())
+      out.append(UInt8(ascii: "\""))
+    case .integer(let integer):
+      // Readers that take numbers for doubles would change it.
+      let isSafe = -greatestSafe...greatestSafe ~= integer
+      out.append(contentsOf: Array((isSafe ? "\(integer)" : "\"\(integer)\"").utf8))
+    case .double(let double): out.append(contentsOf: Array("\(double)".utf8))
+    case .bool(let bool): out.append(contentsOf: Array((bool ? "true" : "false").utf8))
+    case .null: out.append(contentsOf: Array("null".utf8))
+    case .list(let list):
+      out.append(UInt8(ascii: "["))
+      for (index, element) in list.enumerated() {
+        if index > 0 { out.append(UInt8(ascii: ",")) }
+        // Hashes, whose digits say more than their numbers.
+        if case .integer(let hash) = element, let hash = UInt64(exactly: hash) {
+          let digits = String(hash, radix: 16)
+          append(String(repeating: "0", count: 16 - digits.utf8.count) + digits, to: &out)
+        } else {
+          append(element, to: &out)
+        }
+      }
+      out.append(UInt8(ascii: "]"))
+    }
+  }
+
+  private static func append(_ text: String, to out: inout Data) {
+    out.append(UInt8(ascii: "\""))
+    var part: [UInt8] = []
+    part.reserveCapacity(text.utf8.count + 8)
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): part += [UInt8(ascii: "\\"), byte]
+      case UInt8(ascii: "\n"): part += Array("\\n".utf8)
+      case UInt8(ascii: "\r"): part += Array("\\r".utf8)
+      case UInt8(ascii: "\t"): part += Array("\\t".utf8)
+      // Controls, and DEL, which means something to some terminals.
+      case 0..<0x20, 0x7F: part += Array(String(format: "\\u%04x", byte).utf8)
+      default: part.append(byte)
+      }
+    }
+    out.append(contentsOf: part)
+    out.append(UInt8(ascii: "\""))
+  }
+}

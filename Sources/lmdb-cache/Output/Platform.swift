@@ -1,0 +1,299 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// System calls that Foundation does not offer.
+enum Platform {
+  /// Monotonic nanoseconds. Takes about 20 ns if the kernel answers without a system call.
+  @inline(__always)
+  static func nanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  /// The median cost of reading the clock twice, which every measured time includes.
+  static func clockCost() -> UInt64 {
+    var costs: [UInt64] = []
+    for _ in 0..<1001 {
+      let start = nanoseconds()
+      costs.append(nanoseconds() - start)
+    }
+    return costs.sorted()[costs.count / 2]
+  }
+
+  static var standardOutputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+  static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+  /// Whether a descriptor's reader is gone for good.
+  static func isHungUp(_ descriptor: Int32) -> Bool {
+    var wait = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&wait, 1, 0) > 0 && Int32(wait.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
+  }
+
+  /// The `errno` of looking at a path; `nil` if it exists.
+  static func statusError(ofFileAt path: String) -> Int32? {
+    var status = stat()
+    return stat(path, &status) == 0 ? nil : errno
+  }
+
+  /// Size in bytes; `nil` for a missing file or one without a size.
+  static func size(ofFileAt path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+  }
+
+  /// Bytes read by this process so far, without mapped memory. `nil` if unknown.
+  static func bytesRead() -> Int? {
+    // Files in /proc have no length.
+    guard let file = FileHandle(forReadingAtPath: "/proc/self/io"), let data = try? file.read(upToCount: 4096),
+      let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix("rchar:") })
+    else { return nil }
+    return Int(line.dropFirst(6).trimmingCharacters(in: .whitespaces))
+  }
+
+  /// The system's message, where Foundation's error hides it.
+  static func reason(of error: any Error) -> (text: String, isPermissionDenied: Bool) {
+    var error = error as NSError
+    while let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error { error = underlying as NSError }
+    if error.domain != NSPOSIXErrorDomain {
+      return (error.localizedDescription, (error as? CocoaError)?.code == .fileReadNoPermission)
+    }
+    return (String(cString: strerror(Int32(error.code))), error.code == Int(EACCES))
+  }
+
+  /// Creates a private empty directory.
+  static func makeTemporaryDirectory(in parent: String) throws(ToolError) -> String {
+    var template = Array((parent + "/lmdb-cache.XXXXXX").utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw ToolError(.cannotCreate, "cannot create a directory in \(parent): \(String(cString: strerror(errno)))")
+    }
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  // MARK: Files that get their names when they are whole
+
+  /// Whether a path leads to a file, following links; `nil` for a missing one.
+  static func isFile(_ path: String) -> Bool? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
+  }
+
+  /// Creates an empty file next to a path, readable by this user only.
+  static func makeTemporaryFile(beside path: String) throws(ToolError) -> (descriptor: Int32, path: String) {
+    let place = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    var template = Array("\(place)/.\(URL(fileURLWithPath: path).lastPathComponent).XXXXXX".utf8CString)
+    let descriptor = mkstemp(&template)
+    guard descriptor >= 0 else {
+      let status: ExitStatus = errno == EACCES ? .noPermission : .cannotCreate
+      throw ToolError(status, "cannot create a file in \(place): \(String(cString: strerror(errno)))")
+    }
+    return (descriptor, String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  static func rename(_ path: String, to newPath: String) throws(ToolError) {
+    #if canImport(Glibc)
+      let status = Glibc.rename(path, newPath)
+    #elseif canImport(Musl)
+      let status = Musl.rename(path, newPath)
+    #else
+      let status = Darwin.rename(path, newPath)
+    #endif
+    guard status == 0 else {
+      throw ToolError(.cannotCreate, "cannot create \(newPath): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  static func remove(_ path: String) -> Bool { unlink(path) == 0 }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Turns the first SIGINT or SIGTERM into a flag; the second one ends the process as usual.
+// @unchecked: the sources are set once, and Dispatch lets any thread cancel them.
+final class Interruption: @unchecked Sendable {
+  private let flag = Atomic<Bool>(false)
+  private let sources: [any DispatchSourceSignal]
+  private static let signals = [SIGINT, SIGTERM]
+
+  init() {
+    sources = Self.signals.map { number in
+      // Dispatch also reports ignored signals; ignoring them keeps the process alive.
+      signal(number, SIG_IGN)
+      return DispatchSource.makeSignalSource(signal: number, queue: .global())
+    }
+    for source in sources {
+      source.setEventHandler { [weak self] in self?.interrupt() }
+      source.resume()
+    }
+  }
+
+  deinit {
+    for source in sources { source.cancel() }
+    for number in Self.signals { signal(number, SIG_DFL) }
+  }
+
+  var hasHappened: Bool { flag.load(ordering: .relaxed) }
+
+  private func interrupt() {
+    flag.store(true, ordering: .relaxed)
+    for number in Self.signals { signal(number, SIG_DFL) }
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Events of a command that runs until stopped: keys, signals, the end of a pause.
+///
+/// Signals are blocked, and a thread waits for them and wakes ``next(within:)`` by a byte in a pipe. They stay blocked
+/// for the life of the process, so create it once, on the main thread, before any other thread.
+final class TerminalEvents {
+  enum Event: Equatable {
+    case key(UInt8)
+    case pauseEnded
+    case resized
+    /// Suspension requested: restore the screen before ``suspend()``.
+    case suspension
+    case end
+  }
+
+  /// The read end of the pipe.
+  private let signals: Int32
+  private var hasKeyboard: Bool
+
+  /// - Parameter fillsScreen: Whether to read keys from standard input and follow the terminal's size.
+  init(fillsScreen: Bool) throws(ToolError) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else {
+      throw ToolError(.software, "cannot make a pipe: \(String(cString: strerror(errno)))")
+    }
+    let (reading, writing) = (ends[0], ends[1])
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    signals = reading
+    hasKeyboard = fillsScreen && isatty(STDIN_FILENO) == 1
+    var set = sigset_t()
+    sigemptyset(&set)
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] + (fillsScreen ? [SIGWINCH, SIGTSTP] : []) {
+      sigaddset(&set, number)
+    }
+    // The next thread inherits the blocked signals.
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+    Thread.detachNewThread { [set] in
+      var set = set
+      while true {
+        var number: Int32 = 0
+        guard sigwait(&set, &number) == 0 else { continue }
+        var byte = UInt8(truncatingIfNeeded: number)
+        // A full pipe already wakes the reader.
+        _ = write(writing, &byte, 1)
+      }
+    }
+  }
+
+  /// Waits for an event; polls once without time left.
+  func next(within nanoseconds: UInt64) -> Event {
+    let deadline = Platform.nanoseconds() &+ nanoseconds
+    while true {
+      var waits = [pollfd(fd: signals, events: Int16(POLLIN), revents: 0)]
+      if hasKeyboard { waits.append(pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)) }
+      // Rounded up to a millisecond, never down: that would cause an extra round.
+      let rest = deadline - min(deadline, Platform.nanoseconds())
+      let count = poll(&waits, nfds_t(waits.count), Int32(clamping: (rest + 999_999) / 1_000_000))
+      var byte: UInt8 = 0
+      if count > 0, waits[0].revents != 0, read(signals, &byte, 1) == 1 { return Self.event(of: Int32(byte)) }
+      if count > 0, waits.count > 1, waits[1].revents != 0 {
+        if read(STDIN_FILENO, &byte, 1) == 1 { return .key(byte) }
+        hasKeyboard = false
+      }
+      if Platform.nanoseconds() >= deadline { return .pauseEnded }
+    }
+  }
+
+  private static func event(of signal: Int32) -> Event {
+    switch signal {
+    case SIGWINCH: .resized
+    case SIGTSTP: .suspension
+    default: .end
+    }
+  }
+
+  /// Stops the process, like Ctrl-Z, until it is continued.
+  func suspend() { raise(SIGSTOP) }
+}
+
+/// Files read whole; `-` is standard input, and `.xz` files can be decompressed.
+enum InputFile {
+  static func contents(of path: String, unpacking: Bool = false) throws(ToolError) -> Data {
+    if path == "-" { return try read(.standardInput, "standard input") }
+    let handle: FileHandle
+    do {
+      handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+    } catch {
+      let reason = Platform.reason(of: error)
+      throw ToolError(reason.isPermissionDenied ? .noPermission : .noInput, "cannot open \(path): \(reason.text)")
+    }
+    if unpacking && path.hasSuffix(".xz") { return try unpacked(handle, path) }
+    return try read(handle, path)
+  }
+
+  /// The number of bytes to read; `nil` if unknown in advance.
+  static func size(of path: String, unpacking: Bool = false) -> Int? {
+    path == "-" || unpacking && path.hasSuffix(".xz") ? nil : Platform.size(ofFileAt: path)
+  }
+
+  private static func read(_ handle: FileHandle, _ name: String) throws(ToolError) -> Data {
+    do {
+      return try handle.readToEnd() ?? Data()
+    } catch {
+      throw ToolError(.inputOutput, "cannot read \(name): \(Platform.reason(of: error).text)")
+    }
+  }
+
+  private static func unpacked(_ handle: FileHandle, _ path: String) throws(ToolError) -> Data {
+    let process = Process()
+    let output = Pipe()
+    // `env` searches PATH.
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["xz", "-dc"]
+    process.standardInput = handle
+    process.standardOutput = output
+    do {
+      try process.run()
+    } catch {
+      throw ToolError(.unavailable, "cannot run xz: \(Platform.reason(of: error).text)")
+    }
+    let contents = try read(output.fileHandleForReading, path)
+    process.waitUntilExit()
+    // `env` reports a missing program by it.
+    if process.terminationStatus == 127 {
+      throw ToolError(.unavailable, "\(path) is packed, and xz is not installed (Debian: apt-get install xz-utils)")
+    }
+    if process.terminationReason != .exit || process.terminationStatus != 0 {
+      throw ToolError(.dataError, "\(path) cannot be unpacked: it is damaged, or no xz file")
+    }
+    return contents
+  }
+}
