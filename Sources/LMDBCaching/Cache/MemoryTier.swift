@@ -31,8 +31,6 @@ public final class MemoryTier: Sendable {
       configuration: MemoryCacheConfiguration(ageLimit: configuration.memory.ageLimit, clock: clock))
   }
 
-  func _checkInvariants() { memory._checkInvariants() }
-
   /// The maximum number of entries, enforced by every write. A negative number means no limit, `Int.max`, as in all
   /// limits.
   public var countLimit: Int {

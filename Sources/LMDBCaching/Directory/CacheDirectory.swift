@@ -36,7 +36,6 @@ struct CacheDirectory: Sendable {
 
   private func check(allowsOtherUsers: Bool) throws(CacheError) {
     let (isRemote, isOwned, isWritableByOthers) = try calling("Opening the cache directory \(directory.path)") {
-      () throws(SystemError) in
       try directory.checkWritable()
       return (try directory.isRemote(), try directory.isOwnedByUser(), try directory.isWritableByOthers())
     }
@@ -86,7 +85,7 @@ struct CacheDirectory: Sendable {
     var strangers: [String] = []
     var blanks: [String] = []
     var impostors: [(name: String, what: String)] = []
-    try calling("Looking at \(directory.path)") { () throws(SystemError) in
+    try calling("Looking at \(directory.path)") {
       if try directory.isEmpty() { return }
       let names = try directory.names()
       // A name that is not UTF-8 cannot be ours.

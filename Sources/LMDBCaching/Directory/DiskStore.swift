@@ -123,7 +123,7 @@ final class DiskStore: Sendable {
     }
     if durability != .fast {
       database.synchronizeValues = { [unowned values, directory] () throws(CacheError) in
-        try calling("Synchronizing the values of \(directory)") { () throws(SystemError) in try values.synchronize() }
+        try calling("Synchronizing the values of \(directory)") { try values.synchronize() }
       }
     }
     committer.applyOlderJournals = { [unowned peers] (leavesNothing) throws(CacheError) in
@@ -262,7 +262,7 @@ final class DiskStore: Sendable {
   }
 
   func bytesOnDisk() throws(CacheError) -> Int {
-    try calling("Measuring \(directory)") { () throws(SystemError) in try place.directory.allocatedBytes() }
+    try calling("Measuring \(directory)") { try place.directory.allocatedBytes() }
   }
 
   /// Removes expired entries, then those of the lowest rank, until `goal` is reached.
@@ -403,14 +403,12 @@ extension DiskStore {
     }
     let activity = "Closing the cache in \(directory)"
     let unlocking = outcome { () throws(CacheError) in
-      try calling(activity) { () throws(SystemError) in try place.processLock.unlock() }
+      try calling(activity) { try place.processLock.unlock() }
     }
     let removal = outcome { () throws(CacheError) in
       // If a commit failed, the journal stays for the next opening to apply.
       guard let location, failure == nil else { return }
-      try calling(activity) { () throws(SystemError) in
-        try JournalFolder(cache: place.directory).remove(location.identifier, location.identity)
-      }
+      try calling(activity) { try JournalFolder(cache: place.directory).remove(location.identifier, location.identity) }
     }
     if let failure {
       throw CacheError(
@@ -425,7 +423,7 @@ extension DiskStore {
   /// Finishes as the last process. Takes the opening lock, so that no other process checks for users during this. If
   /// the lock is not free, the next opening just has more to do.
   private func endAsLastProcess() throws(CacheError) {
-    let opening = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+    let opening = try calling("Closing the cache in \(directory)") {
       try OpeningLock.take(place.directory, within: Self.longestWaitAtEnd)
     }
     guard let opening else { return }
@@ -438,12 +436,10 @@ extension DiskStore {
 
   /// Syncs a `.fast` cache as its last process, so that the next opening can trust it.
   private func endFastSession() throws(CacheError) {
-    let isOnlyOwner = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
-      try place.processLock.tryOwn()
-    }
+    let isOnlyOwner = try calling("Closing the cache in \(directory)") { try place.processLock.tryOwn() }
     guard isOnlyOwner else { return }
     try database.synchronize()
-    try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+    try calling("Closing the cache in \(directory)") {
       // Everything must be on disk before the mark goes: the database, its name, all processes' values.
       try place.directory.synchronizeVolume()
       try FastSession.end(place.directory)
@@ -476,9 +472,7 @@ extension DiskStore {
   func withSnapshot<R>(_ body: (borrowing ReadTransaction) -> R) throws(CacheError) -> R {
     // Hidden entries are older than acknowledged writes, and would otherwise be in the snapshot.
     try journal.commitPending(includesHidden: true)
-    return try database.accessing("Opening a snapshot of \(directory)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in body(txn) }
-    }
+    return try database.reading("Opening a snapshot of \(directory)") { (txn) throws(LMDBError) in body(txn) }
   }
 
   // MARK: Telling

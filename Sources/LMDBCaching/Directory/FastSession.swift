@@ -60,10 +60,10 @@ enum FastSession {
     // Every process here either passes this point too, and one of them discards the files, or opened the cache in this
     // boot and has already passed it.
     for _ in 0..<100 {
-      guard try calling(activity, { () throws(SystemError) in try isInterrupted(in: cache.directory) }) else { return }
+      guard try calling(activity, { try isInterrupted(in: cache.directory) }) else { return }
       guard configuration.durability == .fast else { throw mismatch(cache.directory, configuration.durability) }
       guard configuration.disk.recoversFromDamage else { throw untrusted(cache.directory) }
-      let isDone = try calling(activity) { () throws(SystemError) in
+      let isDone = try calling(activity) {
         if try processLock.tryOwn() {
           events.log(
             .warning, "cache discarded: the operating system stopped while it was open with durability .fast",

@@ -68,7 +68,7 @@ final class PlaceKeeper: @unchecked Sendable {
     let own = journal.lock.withLock { journal.state.file?.location }
     let open = database.environment.files
     return try place.withLock { (place) throws(CacheError) in
-      try calling("Looking for the files of \(database.directoryName)") { () throws(SystemError) in
+      try calling("Looking for the files of \(database.directoryName)") {
         var displacement: StoreDisplacement = []
         let directory = place.directory
         if try CacheDirectory(directory).isDeleted() { displacement.insert(.directory) }
@@ -92,7 +92,7 @@ final class PlaceKeeper: @unchecked Sendable {
 
   func areFilesInPlace() throws(CacheError) -> Bool {
     let open = database.environment.files
-    return try calling("Looking for the files of \(database.directoryName)") { () throws(SystemError) in
+    return try calling("Looking for the files of \(database.directoryName)") {
       let directory = directory
       let data = try directory.identity(of: CacheDirectory.dataName)
       let lockFile = try directory.identity(of: CacheDirectory.lockName)
@@ -104,7 +104,7 @@ final class PlaceKeeper: @unchecked Sendable {
   func bringFilesIntoPlace() throws(CacheError) {
     let displacement = try displacement()
     if !displacement.isEmpty { try bringIntoPlace(displacement) }
-    try calling("Restoring the values of \(database.directoryName)") { () throws(SystemError) in
+    try calling("Restoring the values of \(database.directoryName)") {
       // Retry what failed before, even if all files are in place now.
       if let journal = untoldJournal { try didRenewJournal(journal) }
       untoldJournal = nil
@@ -120,7 +120,7 @@ final class PlaceKeeper: @unchecked Sendable {
     } else {
       do throws(CacheError) {
         if !displacement.contains(.journal) { try noteCommittedStamp(in: opened.environment) }
-        try storing("Reopening the cache in \(database.directoryName)") { () throws(LMDBError) in
+        try calling("Reopening the cache in \(database.directoryName)") {
           try database.environment.adopt(opened.environment)
         }
       } catch {
@@ -163,7 +163,7 @@ final class PlaceKeeper: @unchecked Sendable {
   private func noteCommittedStamp(in environment: Environment) throws(CacheError) {
     guard let identifier = journal.identifier else { return }
     let stamp = committedStamp()
-    try storing("Reopening the cache in \(database.directoryName)") { () throws(LMDBError) in
+    try calling("Reopening the cache in \(database.directoryName)") {
       let transaction = try environment.beginWrite()
       try WriteSession.setCommittedStamp(stamp, ofJournal: identifier, transaction)
       try transaction.commit()

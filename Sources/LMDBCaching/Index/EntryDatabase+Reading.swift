@@ -9,7 +9,7 @@ extension EntryDatabase {
   func record<P>(
     _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
-    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+    try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
         environment.prefetch(databaseKey)
         return try environment.withReadTransaction { (txn) throws(LMDBError) in
@@ -22,7 +22,7 @@ extension EntryDatabase {
   func record<P>(
     _ key: CacheKey, in txn: borrowing ReadTransaction, copy: (UnsafeRawBufferPointer) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
-    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+    try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
         try stored(key, databaseKey, in: txn, copy)
       }
@@ -55,17 +55,15 @@ extension EntryDatabase {
 
   /// The committed header under `key` and the position of the read, without verifying the checksum.
   func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
-    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in
-        let position = environment.position(of: txn)
-        return try storedHeader(key, in: txn).map { StoredHeader($0, validated: position) }
-      }
+    try reading("Reading \(quoted(key.string))") { (txn) throws(LMDBError) in
+      let position = environment.position(of: txn)
+      return try storedHeader(key, in: txn).map { StoredHeader($0, validated: position) }
     }
   }
 
   /// Throws for an unreadable record.
   func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
-    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+    try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
         try liveHeader(key, databaseKey, in: txn)
       }
@@ -98,7 +96,7 @@ extension EntryDatabase {
   /// Calls `body` with the committed record of `key` in place.
   @inline(__always)
   func borrowRecord<R>(_ key: CacheKey, _ body: (UnsafeRawBufferPointer) -> R) throws(CacheError) -> R? {
-    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+    try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> R? in
         environment.prefetch(databaseKey)
         return try environment.withReadTransaction { (txn) throws(LMDBError) -> R? in
@@ -146,20 +144,18 @@ extension EntryDatabase {
     of numbers: [Int], _ keys: [String], _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) -> Void
   ) throws(CacheError) {
     if numbers.isEmpty { return }
-    try accessing("Reading entries of \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) -> Result<Void, CacheError> in
-        let position = environment.position(of: txn)
-        var start = 0
-        while start < numbers.count {
-          let group = numbers[start..<min(start + ReadTransaction.togetherLimit, numbers.count)]
-          let result = try withDatabaseKeys(of: group, keys) { (databaseKeys) throws(LMDBError) in
-            try find(databaseKeys, group, keys, position, in: txn, body)
-          }
-          if case .failure = result { return result }
-          start = group.endIndex
+    try reading("Reading entries of \(directoryName)") { (txn) throws(LMDBError) -> Result<Void, CacheError> in
+      let position = environment.position(of: txn)
+      var start = 0
+      while start < numbers.count {
+        let group = numbers[start..<min(start + ReadTransaction.togetherLimit, numbers.count)]
+        let result = try withDatabaseKeys(of: group, keys) { (databaseKeys) throws(LMDBError) in
+          try find(databaseKeys, group, keys, position, in: txn, body)
         }
-        return .success(())
+        if case .failure = result { return result }
+        start = group.endIndex
       }
+      return .success(())
     }.get()
   }
 
@@ -218,15 +214,13 @@ extension EntryDatabase {
   func entries(
     withPrefix prefix: String, at now: Int64, hiding hidden: HiddenKeys?
   ) throws(CacheError) -> [CacheEntry] {
-    try accessing("Listing \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in try list(prefix, at: now, hidden, txn) }
-    }
+    try reading("Listing \(directoryName)") { (txn) throws(LMDBError) in try list(prefix, at: now, hidden, txn) }
   }
 
   func entries(
     withPrefix prefix: String, at now: Int64, in txn: borrowing ReadTransaction
   ) throws(CacheError) -> [CacheEntry] {
-    try accessing("Listing \(directoryName)") { () throws(LMDBError) in try list(prefix, at: now, nil, txn) }
+    try accessing("Listing \(directoryName)") { try list(prefix, at: now, nil, txn) }
   }
 
   private func list(
@@ -254,20 +248,18 @@ extension EntryDatabase {
   func page(
     withPrefix prefix: String, from start: EntryPage.Start, length: Int, at now: Int64, hiding hidden: HiddenKeys?
   ) throws(CacheError) -> EntryPage {
-    try accessing("Listing \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in
-        try txn.withCursor { (cursor) throws(LMDBError) in
-          var page = EntryPage()
-          try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
-            let range = start.isLong ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
-            let first = start.last == nil ? try range.first(cursor) : try Self.position(cursor, after: start.last)
-            let last = try collect(range, prefix, from: first, cursor, now, hidden, txn, limit: length, &page.entries)
-            if last != nil || !start.isLong {
-              page.next = EntryPage.Start(isLong: start.isLong || last == nil, last: last)
-            }
+    try reading("Listing \(directoryName)") { (txn) throws(LMDBError) in
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        var page = EntryPage()
+        try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
+          let range = start.isLong ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
+          let first = start.last == nil ? try range.first(cursor) : try Self.position(cursor, after: start.last)
+          let last = try collect(range, prefix, from: first, cursor, now, hidden, txn, limit: length, &page.entries)
+          if last != nil || !start.isLong {
+            page.next = EntryPage.Start(isLong: start.isLong || last == nil, last: last)
           }
-          return page
         }
+        return page
       }
     }
   }

@@ -12,10 +12,8 @@ extension EntryDatabase {
   func tagStatus() throws(CacheError) -> TagStatus {
     let position = environment.lastPosition()
     if let known = tagKnowledge.withLock({ $0.position == position ? $0.status : nil }) { return known }
-    let (status, read) = try accessing("Reading the tags of \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in
-        (try Self.tagStatus(txn), environment.position(of: txn))
-      }
+    let (status, read) = try reading("Reading the tags of \(directoryName)") { (txn) throws(LMDBError) in
+      (try Self.tagStatus(txn), environment.position(of: txn))
     }
     tagKnowledge.withLock { if $0.position < read { $0 = TagKnowledge(position: read, status: status) } }
     return status
@@ -28,10 +26,8 @@ extension EntryDatabase {
 
   func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
     if try stamp > tagStatus().last { return false }
-    return try accessing("Reading the tags of \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in
-        try Self.isRemoved(tags.hashes, writtenAt: stamp, in: txn)
-      }
+    return try reading("Reading the tags of \(directoryName)") { (txn) throws(LMDBError) in
+      try Self.isRemoved(tags.hashes, writtenAt: stamp, in: txn)
     }
   }
 
@@ -54,22 +50,20 @@ extension EntryDatabase {
 
   /// The stamps of removals by tag hash, with the status, from one snapshot.
   func tagRemovals() throws(CacheError) -> (removals: [UInt64: UInt64], status: TagStatus) {
-    try accessing("Reading the tags of \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in
-        var removals: [UInt64: UInt64] = [:]
-        let status = try Self.tagStatus(txn)
-        if status.last == 0 { return (removals, status) }
-        try TagStatus.key.withBytes { (start) throws(LMDBError) in
-          try txn.withCursor { (cursor) throws(LMDBError) in
-            var position = try cursor.seek(toKeyAtOrAfter: start)
-            while let entry = position, entry.key.hasPrefix(start) {
-              if let tag = TagStatus.tag(ofKey: entry.key) { removals[tag] = TagStatus.stamp(entry.value) }
-              position = try cursor.next()
-            }
+    try reading("Reading the tags of \(directoryName)") { (txn) throws(LMDBError) in
+      var removals: [UInt64: UInt64] = [:]
+      let status = try Self.tagStatus(txn)
+      if status.last == 0 { return (removals, status) }
+      try TagStatus.key.withBytes { (start) throws(LMDBError) in
+        try txn.withCursor { (cursor) throws(LMDBError) in
+          var position = try cursor.seek(toKeyAtOrAfter: start)
+          while let entry = position, entry.key.hasPrefix(start) {
+            if let tag = TagStatus.tag(ofKey: entry.key) { removals[tag] = TagStatus.stamp(entry.value) }
+            position = try cursor.next()
           }
         }
-        return (removals, status)
       }
+      return (removals, status)
     }
   }
 }

@@ -67,15 +67,30 @@ final class EntryDatabase: @unchecked Sendable {
   /// Runs LMDB operations; the error names `activity`. A corruption error takes the database out of service.
   @inline(__always)
   func accessing<R: ~Copyable>(
+    _ activity: @autoclosure () -> String, _ body: () throws -> R
+  ) throws(CacheError) -> R {
+    do { return try body() } catch { throw failure(error, during: activity()) }
+  }
+
+  @inline(__always)
+  func accessing<R: ~Copyable>(
     _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
   ) throws(CacheError) -> R {
     do throws(LMDBError) { return try body() } catch { throw failure(error, during: activity()) }
   }
 
+  /// Calls `body` with a read transaction.
+  @inline(__always)
+  func reading<R>(
+    _ activity: @autoclosure () -> String, _ body: (borrowing ReadTransaction) throws(LMDBError) -> R
+  ) throws(CacheError) -> R {
+    try accessing(activity()) { try environment.withReadTransaction(body) }
+  }
+
   @inline(never)
-  func failure(_ error: LMDBError, during activity: String) -> CacheError {
-    let failure = CacheError(error, during: activity)
-    switch error.code {
+  func failure(_ error: any Error, during activity: String) -> CacheError {
+    let failure = CacheError(converting: error, during: activity)
+    switch (error as? LMDBError)?.code {
     case .corrupted, .pageNotFound: takeOutOfService(failure)
     case .panic:
       didFailDevice()
@@ -140,7 +155,7 @@ final class EntryDatabase: @unchecked Sendable {
   func withoutWriters<R>(
     _ activity: @autoclosure () -> String, _ body: (borrowing WriteSession) throws(LMDBError) -> R
   ) throws(CacheError) -> R {
-    try accessing(activity()) { () throws(LMDBError) in
+    try accessing(activity()) {
       let session = try beginSession(activity())
       let result = try body(session)
       session.abort()
@@ -179,15 +194,13 @@ final class EntryDatabase: @unchecked Sendable {
   }
 
   func synchronize() throws(CacheError) {
-    try accessing("Synchronizing \(directoryName)") { () throws(LMDBError) in try environment.sync(force: true) }
+    try accessing("Synchronizing \(directoryName)") { try environment.sync(force: true) }
   }
 
   /// Frees dead processes' slots in the reader table; returns their number.
   @discardableResult
   func checkReaders() throws(CacheError) -> Int {
-    try accessing("Looking for dead readers of \(directoryName)") { () throws(LMDBError) in
-      try environment.checkReaders()
-    }
+    try accessing("Looking for dead readers of \(directoryName)") { try environment.checkReaders() }
   }
 }
 
@@ -215,9 +228,7 @@ extension LMDBError {
 extension EntryDatabase {
   /// The committed counts and costs.
   func metadata() throws(CacheError) -> CacheMetadata {
-    try accessing("Reading the counts of \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in try Self.metadata(txn) }
-    }
+    try reading("Reading the counts of \(directoryName)") { (txn) throws(LMDBError) in try Self.metadata(txn) }
   }
 
   static func metadata(_ txn: borrowing ReadTransaction) throws(LMDBError) -> CacheMetadata {
@@ -254,14 +265,12 @@ extension EntryDatabase {
 
 extension EntryDatabase {
   func removalMarks() throws(CacheError) -> RemovalMarks {
-    try accessing("Reading what was removed from \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in
-        let prefixes = try PrefixRemovals.key.withBytes { (key) throws(LMDBError) in
-          try txn.withValue(forKey: key) { PrefixRemovals($0) } ?? PrefixRemovals()
-        }
-        return RemovalMarks(
-          clear: try Self.metadata(txn).clearStamp, tag: try Self.tagStatus(txn), prefixes: prefixes)
+    try reading("Reading what was removed from \(directoryName)") { (txn) throws(LMDBError) in
+      let prefixes = try PrefixRemovals.key.withBytes { (key) throws(LMDBError) in
+        try txn.withValue(forKey: key) { PrefixRemovals($0) } ?? PrefixRemovals()
       }
+      return RemovalMarks(
+        clear: try Self.metadata(txn).clearStamp, tag: try Self.tagStatus(txn), prefixes: prefixes)
     }
   }
 }
@@ -277,20 +286,18 @@ extension EntryDatabase {
   }
 
   func valueUsage() throws(CacheError) -> ValueUsage {
-    try accessing("Reading what is in use of the values in \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in
-        var usage = ValueUsage(transactionID: txn.id)
-        try SegmentUsage.keyPrefix.withBytes { (prefix) throws(LMDBError) in
-          try txn.withCursor { (cursor) throws(LMDBError) in
-            var position = try cursor.seek(toKeyAtOrAfter: prefix)
-            while let entry = position, let segment = SegmentUsage.segment(ofKey: entry.key) {
-              usage.segments[segment] = SegmentUsage(entry.value)
-              position = try cursor.next()
-            }
+    try reading("Reading what is in use of the values in \(directoryName)") { (txn) throws(LMDBError) in
+      var usage = ValueUsage(transactionID: txn.id)
+      try SegmentUsage.keyPrefix.withBytes { (prefix) throws(LMDBError) in
+        try txn.withCursor { (cursor) throws(LMDBError) in
+          var position = try cursor.seek(toKeyAtOrAfter: prefix)
+          while let entry = position, let segment = SegmentUsage.segment(ofKey: entry.key) {
+            usage.segments[segment] = SegmentUsage(entry.value)
+            position = try cursor.next()
           }
         }
-        return usage
       }
+      return usage
     }
   }
 
@@ -298,23 +305,21 @@ extension EntryDatabase {
   func referring(
     _ values: [(key: [UInt8], pointer: ValuePointer)]
   ) throws(CacheError) -> [(key: [UInt8], pointer: ValuePointer)] {
-    try accessing("Looking for values of \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in
-        var found: [(key: [UInt8], pointer: ValuePointer)] = []
-        for value in values {
-          let pointer = try value.key.withBytes { (key) throws(LMDBError) in
-            try txn.withValue(forKey: key) { ValuePointer(in: $0, RecordHeader($0)) } ?? nil
-          }
-          if pointer == value.pointer { found.append(value) }
+    try reading("Looking for values of \(directoryName)") { (txn) throws(LMDBError) in
+      var found: [(key: [UInt8], pointer: ValuePointer)] = []
+      for value in values {
+        let pointer = try value.key.withBytes { (key) throws(LMDBError) in
+          try txn.withValue(forKey: key) { ValuePointer(in: $0, RecordHeader($0)) } ?? nil
         }
-        return found
+        if pointer == value.pointer { found.append(value) }
       }
+      return found
     }
   }
 
   /// Whether every open snapshot, in any process, includes the transaction.
   func allReadersSee(_ transactionID: UInt64) throws(CacheError) -> Bool {
-    try accessing("Looking for readers of \(directoryName)") { () throws(LMDBError) in
+    try accessing("Looking for readers of \(directoryName)") {
       try environment.readers().allSatisfy { $0.transactionID >= transactionID }
     }
   }

@@ -280,7 +280,7 @@ final class RecordReader: Sendable {
   private func isRemoved(
     _ tags: EntryTags, writtenAt stamp: UInt64, in txn: borrowing ReadTransaction
   ) throws(CacheError) -> Bool {
-    try database.accessing("Reading a snapshot of \(database.directoryName)") { () throws(LMDBError) in
+    try database.accessing("Reading a snapshot of \(database.directoryName)") {
       try EntryDatabase.isRemoved(tags.hashes, writtenAt: stamp, in: txn)
     }
   }
@@ -354,7 +354,7 @@ final class RecordReader: Sendable {
 
   /// Reads from the value log; returns `nil` if the segment is gone.
   func loggedValue(_ pointer: ValuePointer, of key: String) throws(CacheError) -> Data? {
-    let contents = try calling(Self.readingValue(key)) { () throws(SystemError) in try values.read(pointer) }
+    let contents = try calling(Self.readingValue(key)) { try values.read(pointer) }
     switch contents {
     case .value(let data): return data
     // Replaced, moved or removed since the record was read.

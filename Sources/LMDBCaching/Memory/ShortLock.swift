@@ -52,23 +52,31 @@ package struct ShortLock: ~Copyable, Sendable {
   #if os(Linux)
     @usableFromInline @inline(never)
     borrowing func wait() {
-      var round = 0
+      var backoff = ShortBackoff()
       while true {
         if word.load(ordering: .relaxed) == 0 {
           let (acquired, _) = word.compareExchange(
             expected: 0, desired: 1, successOrdering: .acquiring, failureOrdering: .relaxed)
           if acquired { return }
         }
-        round += 1
-        if round < 100 {
-          continue
-        } else if round < 120 {
-          sched_yield()
-        } else {
-          var pause = timespec(tv_sec: 0, tv_nsec: min(1_000_000, 20_000 * (round - 119)))
-          nanosleep(&pause, nil)
-        }
+        backoff.pause()
       }
     }
   #endif
+}
+
+/// The pauses of a poll for something that takes tens of nanoseconds: spins, then yields, then sleeps briefly.
+struct ShortBackoff {
+  private var round = 0
+
+  @inline(__always)
+  mutating func pause() {
+    round += 1
+    if round < 100 { return }
+    if round < 120 {
+      sched_yield()
+    } else {
+      MonotonicClock.sleep(nanoseconds: min(1_000_000, 20_000 * Int64(round - 119)))
+    }
+  }
 }

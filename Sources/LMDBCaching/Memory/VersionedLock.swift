@@ -91,19 +91,11 @@ package struct VersionedLock: ~Copyable, Sendable {
 
     @usableFromInline @inline(never)
     borrowing func wait() {
-      var round = 0
+      var backoff = ShortBackoff()
       while true {
         let word = word.load(ordering: .relaxed)
         if word & 1 == 0, tryLock(word) { return }
-        round += 1
-        if round < 100 {
-          continue
-        } else if round < 120 {
-          sched_yield()
-        } else {
-          var pause = timespec(tv_sec: 0, tv_nsec: min(1_000_000, 20_000 * (round - 119)))
-          nanosleep(&pause, nil)
-        }
+        backoff.pause()
       }
     }
   #endif

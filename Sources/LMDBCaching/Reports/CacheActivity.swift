@@ -181,7 +181,7 @@ extension CacheActivity {
       }
       throw CacheError(error, during: "Opening the cache directory \(path)")
     }
-    let found = try calling("Looking at \(directory.path)") { () throws(SystemError) in try read(directory) }
+    let found = try calling("Looking at \(directory.path)") { try read(directory) }
     guard let found else { throw noCache(path) }
     return found
   }

@@ -35,7 +35,7 @@ package struct LatencyHistogram: Sendable, Equatable {
   package mutating func record(nanoseconds: Int64) { counts[Self.bucket(nanoseconds: nanoseconds)] &+= 1 }
 
   /// Clamped on overflow.
-  package var count: UInt64 { counts.reduce(0, Self.sum) }
+  package var count: UInt64 { counts.reduce(0) { $0.addingClamped($1) } }
 
   /// The duration in nanoseconds that this fraction (0 … 1) does not exceed; `nil` if empty.
   package func quantile(_ part: Double) -> Int? {
@@ -57,12 +57,7 @@ package struct LatencyHistogram: Sendable, Equatable {
   }
 
   package mutating func add(_ other: LatencyHistogram) {
-    for bucket in counts.indices { counts[bucket] = Self.sum(counts[bucket], other.counts[bucket]) }
-  }
-
-  private static func sum(_ first: UInt64, _ second: UInt64) -> UInt64 {
-    let (sum, overflow) = first.addingReportingOverflow(second)
-    return overflow ? .max : sum
+    for bucket in counts.indices { counts[bucket] = counts[bucket].addingClamped(other.counts[bucket]) }
   }
 }
 

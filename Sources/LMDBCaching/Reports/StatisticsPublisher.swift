@@ -85,9 +85,7 @@ final class StatisticsPublisher: @unchecked Sendable {
       // A failing database leaves them out; the rest is still published.
     }
     statistics.published = Self.now(journal.clock)
-    try calling("Publishing the statistics of \(database.directoryName)") { () throws(SystemError) in
-      try publish(statistics)
-    }
+    try calling("Publishing the statistics of \(database.directoryName)") { try publish(statistics) }
     last = statistics
   }
 
@@ -121,7 +119,6 @@ final class StatisticsPublisher: @unchecked Sendable {
 
   private func measure(_ statistics: inout ProcessStatistics) throws(CacheError) {
     let (metadata, transaction) = try database.accessing("Reading the counts of \(database.directoryName)") {
-      () throws(LMDBError) in
       try database.environment.withReadTransaction { (txn) throws(LMDBError) in
         (try EntryDatabase.metadata(txn), txn.id)
       }

@@ -69,7 +69,6 @@ extension DiskCache {
 
 extension LMDBCache {
   package func _checkInvariants() {
-    memoryCache._checkInvariants()
     diskCache._checkInvariants()
   }
 }

@@ -138,9 +138,7 @@ final class Synchronizer: Sendable {
   }
 
   func synchronize() throws(CacheError) {
-    try calling("Synchronizing the values of \(database.directoryName)") { () throws(SystemError) in
-      try values.synchronizeAll()
-    }
+    try calling("Synchronizing the values of \(database.directoryName)") { try values.synchronizeAll() }
     try database.synchronize()
     journal.lock.withLock { journal.didSynchronize() }
   }
@@ -173,7 +171,7 @@ final class SpaceMeter: Sendable {
   func add(to statistics: inout CacheStatistics) throws(CacheError) {
     let usage = try database.valueUsage()
     let (used, allocated) = (try usedByDatabase(), try allocatedByDatabase())
-    let segments = try calling(activity) { () throws(SystemError) in
+    let segments = try calling(activity) {
       try ValueFolder(cache: current.value).segments().reduce(0) {
         $0.addingClamped(max(0, $1.size - ValueSegment.headerSize))
       }
@@ -186,14 +184,12 @@ final class SpaceMeter: Sendable {
   }
 
   func usedByDatabase() throws(CacheError) -> Int {
-    let info = try database.accessing(activity) { () throws(LMDBError) in try database.environment.info() }
+    let info = try database.accessing(activity) { try database.environment.info() }
     return info.usedBytes
   }
 
   func allocatedByDatabase() throws(CacheError) -> Int {
-    try calling(activity) { () throws(SystemError) in
-      try current.value.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0
-    }
+    try calling(activity) { try current.value.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0 }
   }
 
   private var activity: String { "Measuring \(database.directoryName)" }

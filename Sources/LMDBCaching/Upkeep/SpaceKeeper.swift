@@ -161,7 +161,7 @@ final class ExclusiveKeeper: @unchecked Sendable {
       // Files cannot be switched under the opening lock.
       peers.takeOver()
       guard try place.displacement().isEmpty else { return }
-      try calling("Looking for other processes at \(place.directory.path)") { () throws(SystemError) in
+      try calling("Looking for other processes at \(place.directory.path)") {
         // Its holder may be opening the cache.
         guard let opening = try OpeningLock.take(place.directory, within: 0) else { return }
         if try place.processLock.isOnlyProcess(), try isNothingLeft() {
@@ -190,7 +190,7 @@ final class ExclusiveKeeper: @unchecked Sendable {
     if isSettled { return nil }
     peers.takeOver()
     if let failure = peers.failure { throw failure }
-    let found = try calling("Looking for other processes at \(place.directory.path)") { () throws(SystemError) in
+    let found = try calling("Looking for other processes at \(place.directory.path)") {
       try folder.unsettled(but: journal.identifier)
     }
     isSettled = found == nil

@@ -171,19 +171,17 @@ struct TrimScan {
   /// Visits the next entries. Returns whether there are more.
   mutating func next(_ body: (Cursor.Entry, Standing) -> Void) throws(CacheError) -> Bool {
     let start = last
-    last = try database.accessing("Trimming \(database.directoryName)") { () throws(LMDBError) in
-      try database.environment.withReadTransaction { (txn) throws(LMDBError) in
-        try txn.withCursor { (cursor) throws(LMDBError) -> [UInt8]? in
-          var position = try EntryDatabase.position(cursor, after: start)
-          var looked = 0
-          while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
-            body(entry, standing(of: entry))
-            looked += 1
-            if looked == Self.length { return Array(entry.key) }
-            position = try cursor.next()
-          }
-          return nil
+    last = try database.reading("Trimming \(database.directoryName)") { (txn) throws(LMDBError) in
+      try txn.withCursor { (cursor) throws(LMDBError) -> [UInt8]? in
+        var position = try EntryDatabase.position(cursor, after: start)
+        var looked = 0
+        while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
+          body(entry, standing(of: entry))
+          looked += 1
+          if looked == Self.length { return Array(entry.key) }
+          position = try cursor.next()
         }
+        return nil
       }
     }
     return last != nil

@@ -58,7 +58,7 @@ final class Trimmer: @unchecked Sendable {
       goal.lastAccess = RecordHeader.seconds(clock.now.addingClamped(-max(0, age.clampedNanoseconds)))
     }
     if limits.freeDiskSpace > 0 {
-      let free = try calling("Looking at the free space of \(database.directoryName)") { () throws(SystemError) in
+      let free = try calling("Looking at the free space of \(database.directoryName)") {
         try directory.value.freeSpace()
       }
       // What is freed is used again before the files grow, and is given back soon.
@@ -99,9 +99,7 @@ final class Trimmer: @unchecked Sendable {
 
   /// Bytes of the database's pages in use and of the values in the log.
   private func usedBytes() throws(CacheError) -> Int {
-    let info = try database.accessing("Measuring \(database.directoryName)") { () throws(LMDBError) in
-      try database.environment.info()
-    }
+    let info = try database.accessing("Measuring \(database.directoryName)") { try database.environment.info() }
     return try info.usedBytes.addingClamped(database.valueUsage().bytes)
   }
 

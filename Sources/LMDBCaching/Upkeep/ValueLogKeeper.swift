@@ -121,7 +121,7 @@ final class ValueLogKeeper: @unchecked Sendable {
   }
 
   private func segments() throws(CacheError) -> [ValueFolder.Found] {
-    try calling(activity) { () throws(SystemError) in try folder.segments() }
+    try calling(activity) { try folder.segments() }
   }
 
   private func releaseCommitted() {
@@ -154,11 +154,11 @@ final class ValueLogKeeper: @unchecked Sendable {
     if let known = unused[identifier], known.size == segment.size, try !database.allReadersSee(known.transactionID) {
       return false
     }
-    let lock = try calling(activity) { () throws(SystemError) in try folder.take(identifier) }
+    let lock = try calling(activity) { try folder.take(identifier) }
     guard let lock else { return false }
     // With the lock held nothing is appended, so these counts are final.
     let usage = try database.valueUsage()
-    let size = try calling(activity) { () throws(SystemError) in try folder.size(identifier) }
+    let size = try calling(activity) { try folder.size(identifier) }
     guard let size, usage.segments[identifier] == nil else {
       unused[identifier] = nil
       return false
@@ -172,7 +172,7 @@ final class ValueLogKeeper: @unchecked Sendable {
       try database.synchronize()
       synchronized = usage.transactionID
     }
-    try calling(activity) { () throws(SystemError) in try folder.remove(identifier) }
+    try calling(activity) { try folder.remove(identifier) }
     SegmentClosing.release(lock)
     unused[identifier] = nil
     events.log(.debug, "cache values removed", ["segment": "\(ValueSegment.name(identifier))"])
@@ -224,7 +224,7 @@ final class ValueLogKeeper: @unchecked Sendable {
 
   private func firstThatCanBeTaken(_ candidates: [ValueFolder.Found]) throws(CacheError) -> SegmentEmptying? {
     for segment in candidates {
-      let lock = try calling(activity) { () throws(SystemError) in try folder.take(segment.identifier) }
+      let lock = try calling(activity) { try folder.take(segment.identifier) }
       if let lock { return SegmentEmptying(segment, lock, log, database, journal) }
     }
     return nil
@@ -264,7 +264,7 @@ final class SegmentEmptying {
   }
 
   func makeStep() throws(CacheError) -> Bool {
-    let found = try calling("Reading \(lock.file.path)") { () throws(SystemError) in try nextValues() }
+    let found = try calling("Reading \(lock.file.path)") { try nextValues() }
     try move(try database.referring(found))
     return offset < size
   }

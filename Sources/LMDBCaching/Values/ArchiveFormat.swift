@@ -57,35 +57,17 @@ extension ArchiveFormat {
 }
 
 extension ArchiveFormat: CustomStringConvertible {
-  public var description: String {
-    switch self {
-    case .bytes: "bytes"
-    case .string: "string"
-    case .bool: "bool"
-    case .signedInteger: "signed integer"
-    case .unsignedInteger: "unsigned integer"
-    case .double: "double"
-    case .float: "float"
-    case .date: "date"
-    case .uuid: "uuid"
-    case .url: "url"
-    case .int8Array: "int8 array"
-    case .int16Array: "int16 array"
-    case .int32Array: "int32 array"
-    case .int64Array: "int64 array"
-    case .uint8Array: "uint8 array"
-    case .uint16Array: "uint16 array"
-    case .uint32Array: "uint32 array"
-    case .uint64Array: "uint64 array"
-    case .floatArray: "float array"
-    case .doubleArray: "double array"
-    case .cbor: "cbor"
-    case .keyedArchive: "keyed archive"
-    case .custom: "custom"
-    case .objectGraph: "object graph"
-    default: "format \(rawValue)"
-    }
-  }
+  private static let names: [ArchiveFormat: String] = [
+    .bytes: "bytes", .string: "string", .bool: "bool", .signedInteger: "signed integer",
+    .unsignedInteger: "unsigned integer", .double: "double", .float: "float", .date: "date", .uuid: "uuid",
+    .url: "url", .int8Array: "int8 array", .int16Array: "int16 array", .int32Array: "int32 array",
+    .int64Array: "int64 array", .uint8Array: "uint8 array", .uint16Array: "uint16 array",
+    .uint32Array: "uint32 array", .uint64Array: "uint64 array", .floatArray: "float array",
+    .doubleArray: "double array", .cbor: "cbor", .keyedArchive: "keyed archive", .custom: "custom",
+    .objectGraph: "object graph",
+  ]
+
+  public var description: String { Self.names[self] ?? "format \(rawValue)" }
 }
 
 /// Converts values to record bytes and back, without the cache, for comparison with other archivers.

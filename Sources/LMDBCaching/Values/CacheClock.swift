@@ -189,9 +189,9 @@ final class TimeFloor: Sendable {
     let wall = wall()
     var time = wall
     if wall < latest {
-      time = max(latest, Self.sum(monotonic(), lead.load(ordering: .relaxed)))
+      time = max(latest, monotonic().addingClamped(lead.load(ordering: .relaxed)))
     }
-    if time >= Self.sum(latest, Self.step) { advance(to: time, monotonic: monotonic()) }
+    if time >= latest.addingClamped(Self.step) { advance(to: time, monotonic: monotonic()) }
     return time
   }
 
@@ -199,10 +199,5 @@ final class TimeFloor: Sendable {
     let (difference, overflow) = time.subtractingReportingOverflow(monotonic)
     lead.max(overflow ? .max : difference, ordering: .relaxed)
     latest.max(time, ordering: .releasing)
-  }
-
-  private static func sum(_ first: Int64, _ second: Int64) -> Int64 {
-    let (sum, overflow) = first.addingReportingOverflow(second)
-    return overflow ? (first < 0 ? .min : .max) : sum
   }
 }

@@ -151,11 +151,10 @@ extension CacheError {
   }
 }
 
+/// Calls `body`, and converts its errors to cache errors that name the activity.
 @inline(__always)
-func storing<R: ~Copyable>(
-  _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
-) throws(CacheError) -> R {
-  do throws(LMDBError) { return try body() } catch { throw CacheError(error, during: activity()) }
+func calling<R: ~Copyable>(_ activity: @autoclosure () -> String, _ body: () throws -> R) throws(CacheError) -> R {
+  do { return try body() } catch { throw CacheError(converting: error, during: activity()) }
 }
 
 @inline(__always)
@@ -163,6 +162,13 @@ func calling<R: ~Copyable>(
   _ activity: @autoclosure () -> String, _ body: () throws(SystemError) -> R
 ) throws(CacheError) -> R {
   do throws(SystemError) { return try body() } catch { throw CacheError(error, during: activity()) }
+}
+
+@inline(__always)
+func storing<R: ~Copyable>(
+  _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
+) throws(CacheError) -> R {
+  do throws(LMDBError) { return try body() } catch { throw CacheError(error, during: activity()) }
 }
 
 /// Returns `nil` for an unreadable block (`EIO`): it stays so, and retrying would never end.
@@ -182,38 +188,35 @@ func outcome<R, E: Error>(_ body: () throws(E) -> R) -> Result<R, E> {
 }
 
 extension CacheError {
+  init(converting error: any Error, during activity: String) {
+    switch error {
+    case let error as CacheError: self = error
+    case let error as LMDBError: self.init(error, during: activity)
+    case let error as SystemError: self.init(error, during: activity)
+    default: self.init(.storageFailed, "\(activity) failed.", underlying: error)
+    }
+  }
+
   /// The only place that converts `errno` values to cache errors.
   init(_ error: SystemError, during activity: String) {
-    if error.finding != nil {
-      self.init(.invalidDirectory, "\(activity): \(error)", underlying: error)
-      return
-    }
+    let (code, reason): (Code, String)
     switch error.errno {
-    case ENOSPC, EDQUOT:
-      self.init(
-        .noSpace, "\(activity): the disk is full. Free some space; the cache goes on by itself.", underlying: error)
-    case EFBIG:
-      self.init(
-        .noSpace,
-        "\(activity): the file would exceed the limit of file sizes. Raise it (ulimit -f); the cache goes on by itself.",
-        underlying: error)
+    case _ where error.finding != nil: (code, reason) = (.invalidDirectory, ": \(error)")
+    case ENOSPC, EDQUOT, EFBIG:
+      (code, reason) = (.noSpace, ": the disk is full. Free some space; the cache goes on by itself.")
     case EROFS:
-      self.init(
-        .readOnlyFileSystem,
-        "\(activity): the file system is mounted read-only. Mount it for writing, or give a directory elsewhere.",
-        underlying: error)
+      code = .readOnlyFileSystem
+      reason = ": the file system is mounted read-only. Mount it for writing, or give a directory elsewhere."
     case ETIMEDOUT:
-      self.init(
-        .lockTimeout,
-        "\(activity): another process holds a lock and does not let go. Look for a suspended one (state T) among those "
-          + "that use the directory, and continue it or end it.", underlying: error)
+      code = .lockTimeout
+      reason =
+        ": another process holds a lock and does not let go. Look for a suspended one (state T) among those that use "
+        + "the directory, and continue it or end it."
     case EACCES, EPERM:
-      self.init(
-        .permissionDenied, "\(activity): no permission. Give this user read and write access.", underlying: error)
-    case EBUSY:
-      self.init(.busy, "\(activity): another process is in the way. Try again.", underlying: error)
-    default:
-      self.init(.storageFailed, "\(activity) failed.", underlying: error)
+      (code, reason) = (.permissionDenied, ": no permission. Give this user read and write access.")
+    case EBUSY: (code, reason) = (.busy, ": another process is in the way. Try again.")
+    default: (code, reason) = (.storageFailed, " failed.")
     }
+    self.init(code, activity + reason, underlying: error)
   }
 }

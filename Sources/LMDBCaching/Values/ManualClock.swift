@@ -1,4 +1,5 @@
 public import struct Foundation.Date
+import Platform
 import Synchronization
 
 /// A clock for tests: it stands still until it is advanced, which fires the due timers.
@@ -51,7 +52,7 @@ public final class ManualClock: Sendable {
   /// time.
   public func advance(by duration: Duration) {
     let step = max(0, duration.clampedNanoseconds)
-    let target = state.withLock { Self.sum($0.monotonic, step) }
+    let target = state.withLock { $0.monotonic.addingClamped(step) }
     while let action = state.withLock({ Self.step(&$0, to: target) }) {
       action()
     }
@@ -60,7 +61,8 @@ public final class ManualClock: Sendable {
   func addTimer(every interval: Int64, _ action: @escaping @Sendable () -> Void) -> UInt64 {
     state.withLock { state in
       state.nextID += 1
-      state.timers[state.nextID] = Timer(interval: interval, due: Self.sum(state.monotonic, interval), action: action)
+      state.timers[state.nextID] = Timer(
+        interval: interval, due: state.monotonic.addingClamped(interval), action: action)
       return state.nextID
     }
   }
@@ -73,21 +75,15 @@ public final class ManualClock: Sendable {
     _ = removed
   }
 
-  /// Clamped at the end of time; `second` is not negative.
-  private static func sum(_ first: Int64, _ second: Int64) -> Int64 {
-    let (sum, overflow) = first.addingReportingOverflow(second)
-    return overflow ? .max : sum
-  }
-
   /// Moves to the next timer due by `target` and returns its action, or to `target` and returns `nil`.
   private static func step(_ state: inout State, to target: Int64) -> (@Sendable () -> Void)? {
     let next = state.timers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
     guard let (id, timer) = next, timer.due <= target else {
-      state.now = sum(state.now, max(0, target - state.monotonic))
+      state.now = state.now.addingClamped(max(0, target - state.monotonic))
       state.monotonic = max(state.monotonic, target)
       return nil
     }
-    state.now = sum(state.now, max(0, timer.due - state.monotonic))
+    state.now = state.now.addingClamped(max(0, timer.due - state.monotonic))
     state.monotonic = max(state.monotonic, timer.due)
     let (due, overflow) = timer.due.addingReportingOverflow(timer.interval)
     if overflow { state.timers[id] = nil } else { state.timers[id]!.due = due }

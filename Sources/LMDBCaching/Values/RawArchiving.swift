@@ -57,32 +57,16 @@ enum RawArchiving {
 
   /// Reads a raw record by its format, for readers that ask for another type.
   static func anyValue(from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> (any RawArchivable)? {
-    let types: [any RawArchivable.Type] =
-      switch format {
-      case .bytes: [Data.self]
-      case .string: [String.self]
-      case .bool: [Bool.self]
-      case .signedInteger: [Int64.self]
-      case .unsignedInteger: [UInt64.self]
-      case .double: [Double.self]
-      case .float: [Float.self]
-      case .date: [Date.self]
-      case .uuid: [UUID.self]
-      case .url: [URL.self]
-      case .int8Array: [[Int8].self]
-      case .int16Array: [[Int16].self]
-      case .int32Array: [[Int32].self]
-      case .int64Array: [[Int64].self]
-      case .uint8Array: [[UInt8].self]
-      case .uint16Array: [[UInt16].self]
-      case .uint32Array: [[UInt32].self]
-      case .uint64Array: [[UInt64].self]
-      case .floatArray: [[Float].self]
-      case .doubleArray: [[Double].self]
-      default: []
-      }
-    return types.first?.init(rawBytes: bytes, format: format)
+    types[format]?.init(rawBytes: bytes, format: format)
   }
+
+  private static let types: [ArchiveFormat: any RawArchivable.Type] = [
+    .bytes: Data.self, .string: String.self, .bool: Bool.self, .signedInteger: Int64.self,
+    .unsignedInteger: UInt64.self, .double: Double.self, .float: Float.self, .date: Date.self, .uuid: UUID.self,
+    .url: URL.self, .int8Array: [Int8].self, .int16Array: [Int16].self, .int32Array: [Int32].self,
+    .int64Array: [Int64].self, .uint8Array: [UInt8].self, .uint16Array: [UInt16].self, .uint32Array: [UInt32].self,
+    .uint64Array: [UInt64].self, .floatArray: [Float].self, .doubleArray: [Double].self,
+  ]
 
   /// Whether releasing values of this type is trivial.
   static func isCheapToRelease<V>(_ type: V.Type) -> Bool {
@@ -128,6 +112,29 @@ protocol RawArchivable: Codable, Sendable {
   init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat)
 }
 
+/// A scalar that is stored as a value of fixed size, little endian.
+protocol RawScalar: RawArchivable {
+  associatedtype Bits: BitwiseCopyable
+  static var rawFormat: ArchiveFormat { get }
+  var bits: Bits { get }
+  init?(bits: Bits)
+}
+
+extension RawScalar {
+  @inline(__always)
+  func withRawBytes<R>(
+    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    try withScalarBytes(of: bits, Self.rawFormat, body)
+  }
+
+  @inline(__always)
+  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
+    guard format == Self.rawFormat, rawBytes.count == MemoryLayout<Bits>.size else { return nil }
+    self.init(bits: rawBytes.loadUnaligned(as: Bits.self))
+  }
+}
+
 extension RawArchivable where Self: FixedWidthInteger {
   @inline(__always)
   func withRawBytes<R>(
@@ -161,43 +168,38 @@ extension UInt16: RawArchivable {}
 extension UInt32: RawArchivable {}
 extension UInt64: RawArchivable {}
 
-extension Bool: RawArchivable {
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
-    try withScalarBytes(of: self ? 1 : 0 as UInt8, .bool, body)
-  }
+extension Bool: RawScalar {
+  static var rawFormat: ArchiveFormat { .bool }
+  var bits: UInt8 { self ? 1 : 0 }
 
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
-    guard format == .bool, rawBytes.count == 1, rawBytes[0] <= 1 else { return nil }
-    self = rawBytes[0] == 1
+  init?(bits: UInt8) {
+    if bits > 1 { return nil }
+    self = bits == 1
   }
 }
 
-extension Double: RawArchivable {
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
-    try withScalarBytes(of: bitPattern.littleEndian, .double, body)
-  }
-
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
-    guard format == .double, rawBytes.count == 8 else { return nil }
-    self.init(bitPattern: UInt64(littleEndian: rawBytes.loadUnaligned(as: UInt64.self)))
-  }
+extension Double: RawScalar {
+  static var rawFormat: ArchiveFormat { .double }
+  var bits: UInt64 { bitPattern.littleEndian }
+  init(bits: UInt64) { self.init(bitPattern: UInt64(littleEndian: bits)) }
 }
 
-extension Float: RawArchivable {
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
-    try withScalarBytes(of: bitPattern.littleEndian, .float, body)
-  }
+extension Float: RawScalar {
+  static var rawFormat: ArchiveFormat { .float }
+  var bits: UInt32 { bitPattern.littleEndian }
+  init(bits: UInt32) { self.init(bitPattern: UInt32(littleEndian: bits)) }
+}
 
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
-    guard format == .float, rawBytes.count == 4 else { return nil }
-    self.init(bitPattern: UInt32(littleEndian: rawBytes.loadUnaligned(as: UInt32.self)))
-  }
+extension Date: RawScalar {
+  static var rawFormat: ArchiveFormat { .date }
+  var bits: UInt64 { timeIntervalSinceReferenceDate.bits }
+  init(bits: UInt64) { self.init(timeIntervalSinceReferenceDate: Double(bits: bits)) }
+}
+
+extension UUID: RawScalar {
+  static var rawFormat: ArchiveFormat { .uuid }
+  var bits: uuid_t { uuid }
+  init(bits: uuid_t) { self.init(uuid: bits) }
 }
 
 extension String: RawArchivable {
@@ -225,33 +227,6 @@ extension Data: RawArchivable {
   init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
     guard format == .bytes else { return nil }
     self.init(rawBytes)
-  }
-}
-
-extension Date: RawArchivable {
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
-    try withScalarBytes(of: timeIntervalSinceReferenceDate.bitPattern.littleEndian, .date, body)
-  }
-
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
-    guard format == .date, rawBytes.count == 8 else { return nil }
-    let pattern = UInt64(littleEndian: rawBytes.loadUnaligned(as: UInt64.self))
-    self.init(timeIntervalSinceReferenceDate: Double(bitPattern: pattern))
-  }
-}
-
-extension UUID: RawArchivable {
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
-    try withScalarBytes(of: uuid, .uuid, body)
-  }
-
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
-    guard format == .uuid, rawBytes.count == 16 else { return nil }
-    self.init(uuid: rawBytes.loadUnaligned(as: uuid_t.self))
   }
 }
 

@@ -21,7 +21,9 @@ struct ValueTransforms: Sendable {
   var isEmpty: Bool { transforms.isEmpty }
 
   /// Returns the stored form, or `nil` if every transform was skipped.
-  func apply(to payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data? {
+  func apply(
+    to payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ key: CacheKey
+  ) throws(CacheError) -> Data? {
     var bytes = Data(payload)
     var applied: [UInt8] = []
     for transform in transforms {
@@ -30,7 +32,7 @@ struct ValueTransforms: Sendable {
         if bytes.count > Self.maximumLength {
           throw ValueTransformError(.tooLarge, "Between two transforms it is longer than 4 GiB. Write it in parts.")
         }
-        let context = context(entry, applied + [transform.identifier])
+        let context = context(header, header.tags, key, applied + [transform.identifier])
         guard let transformed = try transform.apply(to: bytes, context) else {
           if transform.isRequired {
             throw ValueTransformError(
@@ -42,7 +44,7 @@ struct ValueTransforms: Sendable {
         applied.append(transform.identifier)
       } catch {
         throw CacheError(
-          .encodingFailed, "The value of \(quoted(entry.key)) could not be transformed; nothing was written.",
+          .encodingFailed, "The value of \(quoted(key.string)) could not be transformed; nothing was written.",
           underlying: error)
       }
     }
@@ -50,32 +52,37 @@ struct ValueTransforms: Sendable {
     return Data([UInt8(applied.count)] + applied) + bytes
   }
 
-  func restore(_ payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data {
+  /// - Parameter tags: The record's tags, used instead of the header's.
+  func restore(
+    _ payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ tags: EntryTags?, _ key: CacheKey
+  ) throws(CacheError) -> Data {
     guard let count = payload.first.map(Int.init), count > 0, payload.count > count else {
-      throw failed(entry, ValueTransformError(.damaged, "The list of its transforms is damaged. Write it anew."))
+      throw failed(key, ValueTransformError(.damaged, "The list of its transforms is damaged. Write it anew."))
     }
     let applied = Array(payload[1...count])
     guard Set(applied).count == count else {
-      throw failed(entry, ValueTransformError(.damaged, "The list of its transforms names one twice. Write it anew."))
+      throw failed(key, ValueTransformError(.damaged, "The list of its transforms names one twice. Write it anew."))
     }
     for transform in transforms where transform.isRequired && !applied.contains(transform.identifier) {
-      throw untransformed(entry.key)
+      throw untransformed(key.string)
     }
     var bytes = Data(payload[(count + 1)...])
     for (index, identifier) in applied.enumerated().reversed() {
       guard let transform = transforms.first(where: { $0.identifier == identifier }) else {
         throw CacheError(
           .missingTransform,
-          "The entry \(quoted(entry.key)) was written with the value transform \(name(identifier)), which is not among "
+          "The entry \(quoted(key.string)) was written with the value transform \(name(identifier)), which is not among "
             + "the cache's valueTransforms. It is kept; add the transform to read it.")
       }
       do {
-        bytes = try transform.restore(bytes, context(entry, applied[...index]))
+        bytes = try withExtendedLifetime(tags) {
+          try transform.restore(bytes, context(header, tags?.hashes, key, applied[...index]))
+        }
       } catch {
-        throw failed(entry, error)
+        throw failed(key, error)
       }
       guard bytes.count <= Self.maximumLength else {
-        throw failed(entry, ValueTransformError(.tooLarge, "It is longer than 4 GiB. Write it anew, in parts."))
+        throw failed(key, ValueTransformError(.tooLarge, "It is longer than 4 GiB. Write it anew, in parts."))
       }
     }
     return bytes
@@ -92,10 +99,10 @@ struct ValueTransforms: Sendable {
       """)
   }
 
-  private func failed(_ entry: TransformedEntry, _ error: any Error) -> CacheError {
+  private func failed(_ key: CacheKey, _ error: any Error) -> CacheError {
     CacheError(
       .decodingFailed,
-      "The transformed value of \(quoted(entry.key)) cannot be restored: a wrong encryption key, or an entry that was "
+      "The transformed value of \(quoted(key.string)) cannot be restored: a wrong encryption key, or an entry that was "
         + "changed. It is kept.", underlying: error)
   }
 
@@ -108,9 +115,39 @@ struct ValueTransforms: Sendable {
     }
   }
 
-  private func context(_ entry: TransformedEntry, _ applied: some Collection<UInt8>) -> ValueTransformContext {
+  private func context(
+    _ header: RecordHeader, _ tags: TagHashes?, _ key: CacheKey, _ applied: some Collection<UInt8>
+  ) -> ValueTransformContext {
     ValueTransformContext(
-      key: entry.key, authenticatedData: entry.authenticatedData(applied), maximumLength: Self.maximumLength)
+      key: key.string, authenticatedData: Self.authenticatedData(header, tags, key, applied),
+      maximumLength: Self.maximumLength)
+  }
+
+  /// The bytes to authenticate: layout version, format, expiry, cost and creation in 22 bytes, little endian; the two
+  /// other times if set or if there are tags; the stored tags, if any; the number of transforms up to this one, and
+  /// their identifiers; and the key.
+  private static func authenticatedData(
+    _ header: RecordHeader, _ tags: TagHashes?, _ key: CacheKey, _ transforms: some Collection<UInt8>
+  ) -> Data {
+    let hasTimes = header.refresh != 0 || header.kept != 0 || tags != nil
+    var data = Data(capacity: 39 + (tags?.length ?? 0) + transforms.count + key.utf8.count)
+    func append(_ number: some FixedWidthInteger) {
+      withUnsafeBytes(of: number.littleEndian) { data.append(contentsOf: $0) }
+    }
+    data.append(tags != nil ? 3 : hasTimes ? 2 : 1)
+    data.append(header.format.rawValue)
+    append(header.expires)
+    append(Int64(header.cost))
+    append(header.created)
+    if hasTimes {
+      append(header.refresh)
+      append(header.kept)
+    }
+    if let tags { data.append(contentsOf: UnsafeRawBufferPointer(start: tags.base, count: tags.length)) }
+    data.append(UInt8(transforms.count))
+    data.append(contentsOf: transforms)
+    data.append(contentsOf: key.utf8)
+    return data
   }
 }
 
@@ -198,66 +235,4 @@ public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvert
 
   public var errorDescription: String? { message }
   public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
-}
-
-/// The entry's properties that transforms authenticate.
-struct TransformedEntry {
-  let key: String
-  let utf8: UnsafeRawBufferPointer
-  let format: ArchiveFormat
-  /// Nanoseconds since 1970, or 0 for never.
-  let expires: Int64
-  let cost: Int
-  /// Seconds since 1970.
-  let created: UInt32
-  /// The reload time, and the end of the stale period; nanoseconds since 1970, or 0.
-  let refresh: Int64
-  let kept: Int64
-  let tags: TagHashes?
-
-  /// The bytes to authenticate: layout version, format, expiry, cost and creation in 22 bytes, little endian; the two
-  /// other times if set or if there are tags; the stored tags, if any; the number of transforms up to this one, and
-  /// their identifiers; and the key.
-  func authenticatedData(_ transforms: some Collection<UInt8>) -> Data {
-    let hasTimes = refresh != 0 || kept != 0 || tags != nil
-    var data = Data(capacity: 39 + (tags?.length ?? 0) + transforms.count + utf8.count)
-    data.append(tags != nil ? 3 : hasTimes ? 2 : 1)
-    data.append(format.rawValue)
-    withUnsafeBytes(of: expires.littleEndian) { data.append(contentsOf: $0) }
-    withUnsafeBytes(of: Int64(cost).littleEndian) { data.append(contentsOf: $0) }
-    withUnsafeBytes(of: created.littleEndian) { data.append(contentsOf: $0) }
-    if hasTimes {
-      for time in [refresh, kept] { withUnsafeBytes(of: time.littleEndian) { data.append(contentsOf: $0) } }
-    }
-    if let tags { data.append(contentsOf: UnsafeRawBufferPointer(start: tags.base, count: tags.length)) }
-    data.append(UInt8(transforms.count))
-    data.append(contentsOf: transforms)
-    data.append(contentsOf: utf8)
-    return data
-  }
-}
-
-extension ValueTransforms {
-  func apply(
-    to payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ key: CacheKey
-  ) throws(CacheError) -> Data? {
-    try apply(to: payload, TransformedEntry(header, header.tags, key))
-  }
-
-  /// - Parameter tags: The record's tags, used instead of the header's.
-  func restore(
-    _ payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ tags: EntryTags?, _ key: CacheKey
-  ) throws(CacheError) -> Data {
-    try withExtendedLifetime(tags) { () throws(CacheError) in
-      try restore(payload, TransformedEntry(header, tags?.hashes, key))
-    }
-  }
-}
-
-extension TransformedEntry {
-  fileprivate init(_ header: RecordHeader, _ tags: TagHashes?, _ key: CacheKey) {
-    self.init(
-      key: key.string, utf8: key.utf8, format: header.format, expires: header.expires, cost: header.cost,
-      created: header.created, refresh: header.refresh, kept: header.kept, tags: tags)
-  }
 }

@@ -162,25 +162,23 @@ final class ChangeFollower: Sendable {
   }
 
   private func part(of watch: ChangeWatch, at position: FollowPosition) throws(CacheError) -> FollowPart {
-    try database.accessing("Following the changes of \(database.directoryName)") { () throws(LMDBError) in
-      try database.environment.withReadTransaction { (txn) throws(LMDBError) in
-        let metadata = try EntryDatabase.metadata(txn)
-        var part = FollowPart(transaction: database.environment.position(of: txn), clearStamp: metadata.clearStamp)
-        try withUTF8Bytes(of: watch.prefix) { (prefix) throws(LMDBError) in
-          try txn.withCursor { (cursor) throws(LMDBError) in
-            if watch.isOfOneKey {
-              try database.databaseKey.withDatabaseKey(prefix) { (key) throws(LMDBError) in
-                if let found = try cursor.seek(toKeyAtOrAfter: key), found.key.elementsEqual(fast: key) {
-                  try collect(found, { $0.elementsEqual(fast: prefix) }, txn, &part)
-                }
+    try database.reading("Following the changes of \(database.directoryName)") { (txn) throws(LMDBError) in
+      let metadata = try EntryDatabase.metadata(txn)
+      var part = FollowPart(transaction: database.environment.position(of: txn), clearStamp: metadata.clearStamp)
+      try withUTF8Bytes(of: watch.prefix) { (prefix) throws(LMDBError) in
+        try txn.withCursor { (cursor) throws(LMDBError) in
+          if watch.isOfOneKey {
+            try database.databaseKey.withDatabaseKey(prefix) { (key) throws(LMDBError) in
+              if let found = try cursor.seek(toKeyAtOrAfter: key), found.key.elementsEqual(fast: key) {
+                try collect(found, { $0.elementsEqual(fast: prefix) }, txn, &part)
               }
-            } else {
-              try collect(prefix, position, cursor, txn, &part)
             }
+          } else {
+            try collect(prefix, position, cursor, txn, &part)
           }
         }
-        return part
       }
+      return part
     }
   }
 

@@ -7,7 +7,7 @@ public import Synchronization
 /// reload it.
 @usableFromInline
 package final class EntryContent<Content>: @unchecked Sendable {
-  // Unchecked: readers copy the content under a reader stripe, and it is freed after the last reader. The owner decides
+  // Unchecked: readers copy the content under announcement as a reader, and it is freed after that. The owner decides
   // whether the content may be shared between threads.
 
   /// Valid as long as this object.
@@ -76,7 +76,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
 
   /// The content that was loaded last, or `nil` if the entry has changed since.
   ///
-  /// The result is a copy with separate references, taken under a reader stripe.
+  /// The result is a copy with separate references.
   // The effect is true of the whole: it retains, and releases nothing. So a caller need not count references to keep
   // the owner of this reader. Without it the code is correct, but slower.
   @inlinable @inline(never) @_effects(releasenone)
@@ -93,7 +93,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
     new.initialize(to: copy)
     let old = state.pointee.current.exchange(UnsafeMutableRawPointer(new), ordering: .acquiringAndReleasing)
     guard old != nil else { return }
-    ReaderStripes.shared.waitForReaders()
+    MemoryReaders.shared.wait()
     free(old)
   }
 
@@ -111,40 +111,38 @@ struct EntryState: ~Copyable {
   let current = Atomic<UnsafeMutableRawPointer?>(nil)
   /// Unmanaged, so that reading counts no references: the ``EntryContent`` that frees this state keeps the observer.
   let observer: Unmanaged<EntryVersionObserver>
-  /// Unmanaged: the stripes are never freed.
-  let stripes: Unmanaged<ReaderStripes>
+  /// Unmanaged: they are never freed.
+  let readers = Unmanaged.passUnretained(MemoryReaders.shared)
 
-  init(_ observer: EntryVersionObserver) {
-    self.observer = .passUnretained(observer)
-    stripes = .passUnretained(ReaderStripes.shared)
-  }
+  init(_ observer: EntryVersionObserver) { self.observer = .passUnretained(observer) }
 
-  /// A copy that stays valid while the stripe is locked; `nil`, without a lock, if not current.
+  /// A copy that stays valid while the thread is announced as a reader; `nil`, without that, if not current.
   @usableFromInline
   struct Reading: BitwiseCopyable {
     @usableFromInline let copy: UnsafeRawPointer?
-    let lock: UnsafeMutablePointer<ShortLock>
+    let line: UnsafeMutablePointer<MemoryReader>?
   }
 
   @usableFromInline @inline(never)
   static func begin(_ state: UnsafeMutablePointer<EntryState>) -> Reading {
-    let lock = state.pointee.stripes._withUnsafeGuaranteedRef { $0.mine }
-    lock.pointee.lock()
+    guard let line = state.pointee.readers._withUnsafeGuaranteedRef({ $0.enter() }) else {
+      return Reading(copy: nil, line: nil)
+    }
     if let copy = state.pointee.current.load(ordering: .acquiring),
       state.pointee.observer._withUnsafeGuaranteedRef({
         $0.isCurrent(copy.loadUnaligned(as: EntryVersionObserver.Stamp.self))
       })
     {
-      return Reading(copy: copy, lock: lock)
+      return Reading(copy: copy, line: line)
     }
-    lock.pointee.unlock()
-    return Reading(copy: nil, lock: lock)
+    line.pointee.leave()
+    return Reading(copy: nil, line: nil)
   }
 
   /// Afterwards another thread may release the content. Not inlined, so that the compiler assumes this and retains the
   /// content before.
   @usableFromInline @inline(never)
-  static func end(_ reading: Reading) { reading.lock.pointee.unlock() }
+  static func end(_ reading: Reading) { reading.line?.pointee.leave() }
 }
 
 /// Detects whether one entry has changed since it was read.

@@ -171,7 +171,7 @@ extension DiskStore {
   /// Before the first write: if the directory was deleted since it was opened, no file can be created in it.
   private func prepareJournal() throws(CacheError) {
     if journal.hasFile.load(ordering: .relaxed) { return }
-    let isDeleted = try calling("Making the journal in \(directory)") { () throws(SystemError) in
+    let isDeleted = try calling("Making the journal in \(directory)") {
       try CacheDirectory(place.directory).isDeleted()
     }
     if isDeleted { try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } } }

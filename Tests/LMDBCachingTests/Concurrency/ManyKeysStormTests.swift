@@ -20,7 +20,6 @@ import Testing
         }
       }
     }
-    cache.store._checkInvariants()
   }
 
   @Test func bothTiersNeverMixValuesUp() throws {

@@ -47,7 +47,6 @@ import Testing
         if let value { #expect(value.lives && value.key == key) }
       }
       #expect(cache.count == 64)
-      cache.store._checkInvariants()
     }
     #expect(eventually { census.count == 0 })
   }
@@ -71,7 +70,6 @@ import Testing
         let key = number % 40
         if let value = cache.value(forKey: key) { #expect(value.lives && value.key == key) }
       }
-      cache.store._checkInvariants()
     }
     #expect(eventually { census.count == 0 })
   }
@@ -93,7 +91,6 @@ import Testing
         }
       }
       #expect(cache.count <= limit)
-      cache.store._checkInvariants()
     }
     #expect(eventually { census.count == 0 })
   }
@@ -111,7 +108,6 @@ import Testing
         let key = number % 2_000
         if let value = cache.value(forKey: key) { #expect(value.lives && value.key == key) }
       }
-      cache.store._checkInvariants()
     }
     #expect(eventually { census.count == 0 })
   }
@@ -175,7 +171,6 @@ import Testing
           }
         }
       }
-      cache.store._checkInvariants()
       let counts = cache.statistics
       #expect(counts.hits + counts.misses == 5 * (Sanitizer.thread.isActive ? 80 : 200) * 40)
     }

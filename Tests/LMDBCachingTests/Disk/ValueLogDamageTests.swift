@@ -306,12 +306,12 @@ import Testing
     try values.fill(cache, 0..<1)
     try fail(.init(.fallocate, returns: EDQUOT, count: 1)) { try values.fill(cache, 1..<20) }
     try values.expect(cache, 0..<20)
-    for (errno, remedy) in [(EDQUOT, "Free some space"), (EFBIG, "ulimit -f")] {
+    for errno in [EDQUOT, EFBIG] {
       try fail(.init(.fallocate, returns: errno, count: .max)) {
         let error = try #require(throws: CacheError.self) {
           for number in 20..<60 { try cache.diskCache.set(values.value(number), forKey: "k") }
         }
-        #expect(error.code == .noSpace && error.message.contains(remedy), "\(error)")
+        #expect(error.code == .noSpace && error.message.contains("Free some space"), "\(error)")
       }
     }
     try values.fill(cache, 0..<20, round: 1)
