@@ -98,7 +98,7 @@ public final class DiskCache: Sendable {
     store.journal.writes.add(to: &statistics)
     answer(()) { () throws(CacheError) in
       try checkOpen()
-      try store.meter.add(to: &statistics)
+      try store.addSpace(to: &statistics)
     }
     return statistics
   }

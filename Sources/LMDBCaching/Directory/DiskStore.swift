@@ -23,11 +23,10 @@ final class DiskStore: Sendable {
   private let records: RecordReader
   let values: ValueLog
   let valueKeeper: ValueLogKeeper
-  let synchronizer: Synchronizer
   let writer: Writer
   let observers: StoreObservers
   let metrics: CacheMetrics
-  let changes: ChangeTeller
+  let feed: ChangeFeed
   let follower: ChangeFollower
   let peers: PeerRecovery
   let trimmer: Trimmer
@@ -40,7 +39,6 @@ final class DiskStore: Sendable {
   let keyLocks: KeyLocks
   /// Loads in this process: one per key at a time, across its caches.
   let flights = SingleFlight()
-  let meter: SpaceMeter
   let events: EventLog
   let committer: Committer
 
@@ -74,13 +72,11 @@ final class DiskStore: Sendable {
     let segmentSize = configuration.disk.valueSegmentSize
     values = ValueLog(currentDirectory, durability: durability, segmentSize: segmentSize)
     let valueReader = ValueReader(currentDirectory, segmentSize: segmentSize)
-    synchronizer = Synchronizer(database, journal, values, events: events)
     let recency = RecencyTable()
     records = RecordReader(journal, database, valueReader, .none, recency)
-    let feed = ChangeFeed()
-    changes = ChangeTeller(feed, records)
+    feed = ChangeFeed(records)
     metrics = CacheMetrics(directory: directory.path, events: events, isReported: configuration.reportsMetrics)
-    committer = Committer(database, journal, durability: durability, metrics, events: events)
+    committer = Committer()
     writer = Writer(
       journal, committer, groupCommitInterval: configuration.disk.groupCommitInterval.clampedNanoseconds,
       directoryName: directory.path, events: events, counters: counters)
@@ -88,31 +84,27 @@ final class DiskStore: Sendable {
     peers = PeerRecovery(
       currentDirectory, database, journal, valueReader, durability: durability,
       lockTimeout: configuration.disk.lockTimeout.clampedNanoseconds, events: events)
-    trimmer = Trimmer(
-      database, currentDirectory, observers, changes, writer, recency, limits: DiskLimits(configuration),
-      clock: clock)
-    meter = SpaceMeter(database, values, currentDirectory)
-    maintenance = Maintenance(trimmer, peers, database, journal, meter, observers, writer, metrics, events: events)
-    publisher = StatisticsPublisher(currentDirectory, journal, database, observers, events: events)
-    self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
-    marker = CleanExitMarker(self.place, database, durability: durability, events: events)
-    space = SpaceKeeper(database, self.place, meter, writer, events: events)
-    keyLocks = KeyLocks(self.place, events: events)
-    exclusive = ExclusiveKeeper(journal, self.place, peers, events: events)
-    valueKeeper = ValueLogKeeper(
-      values, valueReader, database, journal, currentDirectory, writer, durability: durability,
-      segmentSize: segmentSize, events: events)
-    wire(feed)
+    trimmer = Trimmer(recency, limits: DiskLimits(configuration))
+    maintenance = Maintenance()
+    publisher = StatisticsPublisher(clock)
+    place = PlaceKeeper(opened.place, currentDirectory, configuration)
+    marker = CleanExitMarker(place, database, durability: durability, events: events)
+    space = SpaceKeeper()
+    keyLocks = KeyLocks(place, events: events)
+    exclusive = ExclusiveKeeper()
+    valueKeeper = ValueLogKeeper(valueReader)
+    let parts: [StorePart] = [committer, trimmer, maintenance, publisher, place, space, exclusive, valueKeeper]
+    for part in parts { part.store = self }
+    wire()
   }
 
   /// Connects parts that must not depend on each other.
-  private func wire(_ feed: ChangeFeed) {
+  private func wire() {
     database.bringFilesIntoPlace = { [unowned place] () throws(CacheError) in try place.bringFilesIntoPlace() }
     database.areFilesInPlace = { [unowned place] () throws(CacheError) in try place.areFilesInPlace() }
     database.reopenAfterPanic = { [unowned place] () throws(LMDBError) in try place.reopenAfterPanic() }
-    database.requestReopening = { [unowned place, unowned writer] in place.requestReopening(writer) }
+    database.requestReopening = { [unowned place] in place.requestReopening() }
     database.willCommit = { [unowned marker] in marker.willCommit() }
-    space.willChangeFile = { [unowned marker] in marker.willCommit() }
     database.didFailDevice = { [unowned marker] in marker.makeVoid() }
     database.didFindDamage = { [unowned writer, unowned marker, events, directory] error in
       marker.makeVoid()
@@ -126,45 +118,23 @@ final class DiskStore: Sendable {
         try calling("Synchronizing the values of \(directory)") { try values.synchronize() }
       }
     }
-    committer.applyOlderJournals = { [unowned peers] (leavesNothing) throws(CacheError) in
-      try peers.applyBeforeCommit(leavingNothing: leavesNothing)
-    }
-    committer.evict = { [unowned trimmer] () throws(CacheError) in try trimmer.evictTenth() }
-    committer.evictAll = { [unowned trimmer] () throws(CacheError) in try trimmer.evictAll() }
-    let giveReserve: @Sendable () -> Void = { [unowned place, unowned journal] in
-      place.processLock.giveReserve()
-      journal.giveBlocksBack()
-    }
-    committer.giveReserve = giveReserve
-    committer.giveFreePages = { [unowned space] () throws(CacheError) in try space.sweep() }
-    trimmer.giveReserve = giveReserve
-    committer.didRemoveMany = { [unowned maintenance] in
-      feed.followAgain()
-      maintenance.wantSweep()
-    }
-    committer.didCommit = { [unowned trimmer, unowned maintenance] metadata in
-      if trimmer.limits.withLock({ $0 }).isFarExceeded(by: metadata) { maintenance.enqueueTrim() }
-    }
     peers.makeRoom = { [unowned committer] in committer.makeRoom() }
-    place.committedStamp = { [unowned committer] in committer.committedStamp }
-    place.restoreValues = { [unowned values] () throws(SystemError) in try values.restoreDeleted() }
-    place.didRenewJournal = { [unowned values] (journal) throws(SystemError) in try values.follow(journal: journal) }
-    place.claim = { (directory, former) throws(CacheError) in try OpenDirectories.claim(directory, from: former) }
-    place.didReopen = {
-      [unowned writer, unowned marker, unowned valueKeeper, unowned exclusive, unowned publisher] in
-      exclusive.didReopen()
-      publisher.didReopen()
-      writer.forgetFailure()
-      marker.didReopen()
-      valueKeeper.didReopen()
-      feed.tellMissed()
-    }
     writer.makeRounds = { [unowned self] in makeRounds() }
-    writer.finish = { [unowned synchronizer, unowned valueKeeper, unowned publisher] in
-      synchronizer.synchronizeIfAwaited()
+    writer.finish = { [unowned self] in
+      synchronizeIfAwaited()
       valueKeeper.finish()
       publisher.end()
     }
+  }
+
+  /// After files were reopened, which may have removed the cause of a failure.
+  func didReopen() {
+    exclusive.didReopen()
+    publisher.didReopen()
+    writer.forgetFailure()
+    marker.didReopen()
+    valueKeeper.didReopen()
+    feed.tellMissed()
   }
 
   private func makeRounds() {
@@ -175,7 +145,7 @@ final class DiskStore: Sendable {
     }
     peers.takeOver()
     exclusive.makeRound()
-    synchronizer.synchronizeIfAwaited()
+    synchronizeIfAwaited()
     valueKeeper.makeRound()
     observers.conditional.makeRound(environment)
     journal.makeRound()
@@ -205,7 +175,6 @@ final class DiskStore: Sendable {
   var environment: Environment { database.environment }
   var inlineThreshold: Int { settings.inlineThreshold }
   var counters: DiskCounters { database.counters }
-  var feed: ChangeFeed { changes.feed }
   var directory: String { database.directoryName }
 
   var health: CacheHealth {
@@ -232,7 +201,7 @@ final class DiskStore: Sendable {
   /// Makes all writes so far safe from a power cut, in every durability mode.
   func flush() throws(CacheError) {
     try journal.flush()
-    try synchronizer.synchronize()
+    try synchronize()
   }
 
   /// The number of entries, including expired ones. Constant time.
@@ -293,7 +262,7 @@ final class DiskStore: Sendable {
       try repeatingOnFullDisk { () throws(CacheError) in
         try writer.run { [self] in
           outcome { () throws(CacheError) in
-            committer.giveReserve()
+            giveReserve()
             try body(trimmer)
             giveSpaceBack()
           }
@@ -335,7 +304,7 @@ final class DiskStore: Sendable {
 
   /// Returns free space in the files to the disk. Writer thread.
   private func giveSpaceBack() {
-    committer.giveReserve()
+    giveReserve()
     // It only takes space: the next round tries it again.
     _ = outcome { () throws(CacheError) in try valueKeeper.sweep() }
     _ = outcome { () throws(CacheError) in try space.sweep() }
@@ -481,7 +450,7 @@ extension DiskStore {
   func remove(_ observer: any DiskStoreObserver) { observers.remove(observer) }
 
   @inline(__always)
-  func noteChange(_ key: CacheKey, _ stamp: UInt64) { changes.noteChange(key, stamp) }
+  func noteChange(_ key: CacheKey, _ stamp: UInt64) { feed.noteChange(key, stamp) }
 }
 
 extension DiskStore {

@@ -13,40 +13,20 @@ import Synchronization
 /// greater positions.
 ///
 /// A renamed directory stays the store's. A deleted one is recreated, unless another store of this process is there.
-// Sendable: the hooks are set once; only the writer thread, or opening, uses `untoldJournal`; the rest is Sendable.
-final class PlaceKeeper: @unchecked Sendable {
+// Sendable: only the writer thread, or opening, uses `untoldJournal`; the rest is constant or Sendable.
+final class PlaceKeeper: StorePart, @unchecked Sendable {
   private let place: Mutex<StorePlace>
   private let current: CurrentDirectory
-  private let database: EntryDatabase
-  private let journal: Journal
   private let configuration: CacheConfiguration
-  private let events: EventLog
-
-  /// The stamp of the journal's last committed write.
-  var committedStamp: () -> UInt64 = { 0 }
-  /// Restores values whose segments were deleted before their records were committed.
-  var restoreValues: () throws(SystemError) -> Void = {}
-  /// Called after writes move to another journal.
-  var didRenewJournal: (UInt64) throws(SystemError) -> Void = { _ in }
-  /// Called with the new directory after the old one was deleted. Throws if another store of this process has it open.
-  var claim: (Directory, _ former: FileIdentity) throws(CacheError) -> Void = { _, _ in }
-  /// Called after reopening, which may have removed the cause of a failure.
-  var didReopen: () -> Void = {}
 
   private let isReopeningQueued = Atomic<Bool>(false)
-  /// A new journal for which ``didRenewJournal`` has not yet succeeded.
+  /// A new journal that the value log does not follow yet.
   private var untoldJournal: UInt64?
 
-  init(
-    _ place: StorePlace, _ current: CurrentDirectory, _ database: EntryDatabase, _ journal: Journal,
-    _ configuration: CacheConfiguration, events: EventLog
-  ) {
+  init(_ place: StorePlace, _ current: CurrentDirectory, _ configuration: CacheConfiguration) {
     self.place = Mutex(place)
     self.current = current
-    self.database = database
-    self.journal = journal
     self.configuration = configuration
-    self.events = events
   }
 
   var directory: Directory { place.withLock { $0.directory } }
@@ -106,9 +86,9 @@ final class PlaceKeeper: @unchecked Sendable {
     if !displacement.isEmpty { try bringIntoPlace(displacement) }
     try calling("Restoring the values of \(database.directoryName)") {
       // Retry what failed before, even if all files are in place now.
-      if let journal = untoldJournal { try didRenewJournal(journal) }
+      if let journal = untoldJournal { try store.values.follow(journal: journal) }
       untoldJournal = nil
-      try restoreValues()
+      try store.values.restoreDeleted()
     }
   }
 
@@ -139,7 +119,7 @@ final class PlaceKeeper: @unchecked Sendable {
       try journal.lock.withLock { () throws(CacheError) in try journal.renewFile() }
       untoldJournal = journal.identifier
     }
-    didReopen()
+    store.didReopen()
     database.counters.reopenings.increment()
     events.log(
       .warning, "cache files were deleted or replaced while open: reopened",
@@ -154,7 +134,7 @@ final class PlaceKeeper: @unchecked Sendable {
     var cache = CacheDirectory(directory)
     if displacement.contains(.directory) {
       cache = try CacheDirectory(path: directory.path, allowsOtherUsers: configuration.disk.allowsOtherUsers)
-      try claim(cache.directory, directory.identity)
+      try OpenDirectories.claim(cache.directory, from: directory.identity)
     }
     return try StoreOpening(cache: cache, configuration: configuration, events: events, displaced: displaced).run()
   }
@@ -162,7 +142,7 @@ final class PlaceKeeper: @unchecked Sendable {
   /// The journal continues after stamps committed to the old files; a replay would otherwise find a gap.
   private func noteCommittedStamp(in environment: Environment) throws(CacheError) {
     guard let identifier = journal.identifier else { return }
-    let stamp = committedStamp()
+    let stamp = store.committer.committedStamp
     try calling("Reopening the cache in \(database.directoryName)") {
       let transaction = try environment.beginWrite()
       try WriteSession.setCommittedStamp(stamp, ofJournal: identifier, transaction)
@@ -175,14 +155,14 @@ final class PlaceKeeper: @unchecked Sendable {
   /// Reopens the files after LMDB failed to write its meta page and refuses all calls (`MDB_PANIC`). Writer thread.
   func reopenAfterPanic() throws(LMDBError) {
     try database.environment.reopen()
-    didReopen()
+    store.didReopen()
     database.counters.reopenings.increment()
     events.log(
       .warning, "cache files were opened again after an I/O error", ["directory": "\(database.directoryName)"])
   }
 
   /// Schedules a reopening on the writer thread, for readers. Any thread.
-  func requestReopening(_ writer: Writer) {
+  func requestReopening() {
     if isReopeningQueued.exchange(true, ordering: .acquiringAndReleasing) { return }
     let generation = database.environment.generation
     writer.enqueue { [self] in

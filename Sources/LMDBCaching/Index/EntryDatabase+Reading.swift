@@ -57,40 +57,33 @@ extension EntryDatabase {
   func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
     try reading("Reading \(quoted(key.string))") { (txn) throws(LMDBError) in
       let position = environment.position(of: txn)
-      return try storedHeader(key, in: txn).map { StoredHeader($0, validated: position) }
+      return try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+        try txn.withValue(forKey: databaseKey) { bytes -> StoredHeader? in
+          guard let header = RecordHeader(bytes), header.belongs(to: key.utf8, in: bytes) else { return nil }
+          return StoredHeader(header, validated: position)
+        } ?? nil
+      }
     }
   }
 
   /// Throws for an unreadable record.
   func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
     try accessing("Reading \(quoted(key.string))") {
-      try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-        try liveHeader(key, databaseKey, in: txn)
-      }
+      try liveHeader(key, in: txn)
     }.get()
   }
 
-  private func liveHeader(
-    _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, in txn: borrowing ReadTransaction
+  func liveHeader(
+    _ key: CacheKey, in txn: borrowing ReadTransaction
   ) throws(LMDBError) -> Result<RecordHeader?, CacheError> {
-    let found = try txn.withValue(forKey: databaseKey) { bytes -> Result<RecordHeader?, CacheError> in
-      guard let header = RecordHeader(bytes) else { return .failure(unreadable(bytes, key.string)) }
-      return .success(header.belongs(to: key.utf8, in: bytes) ? header : nil)
+    let found = try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+      try txn.withValue(forKey: databaseKey) { bytes -> Result<RecordHeader?, CacheError> in
+        guard let header = RecordHeader(bytes) else { return .failure(unreadable(bytes, key.string)) }
+        return .success(header.belongs(to: key.utf8, in: bytes) ? header : nil)
+      }
     }
     guard case .success(let header?)? = found else { return found ?? .success(nil) }
     return .success(try Self.isRemoved(header, in: txn) ? nil : header.detached)
-  }
-
-  /// The returned header's tags are valid only in the transaction.
-  private func storedHeader(
-    _ key: CacheKey, in txn: borrowing ReadTransaction
-  ) throws(LMDBError) -> RecordHeader? {
-    try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-      try txn.withValue(forKey: databaseKey) { bytes -> RecordHeader? in
-        guard let header = RecordHeader(bytes), header.belongs(to: key.utf8, in: bytes) else { return nil }
-        return header
-      } ?? nil
-    }
   }
 
   /// Calls `body` with the committed record of `key` in place.
@@ -226,20 +219,18 @@ extension EntryDatabase {
   private func list(
     _ prefix: String, at now: Int64, _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction
   ) throws(LMDBError) -> [CacheEntry] {
-    try txn.withCursor { (cursor) throws(LMDBError) in
-      var entries: [CacheEntry] = []
-      var longEntries: [CacheEntry] = []
-      try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
-        let (plain, long) = (KeyRange.plain(ofPrefix: prefix), KeyRange.long(ofPrefix: prefix))
-        _ = try collect(plain, prefix, from: plain.first(cursor), cursor, now, hidden, txn, &entries)
-        _ = try collect(long, prefix, from: long.first(cursor), cursor, now, hidden, txn, &longEntries)
+    var entries: [CacheEntry] = []
+    var plainCount = 0
+    var start: EntryPage.Start? = EntryPage.Start()
+    while let present = start {
+      if present.isLong { plainCount = entries.count }
+      start = try visitPage(withPrefix: prefix, from: present, length: .max, at: now, txn) { key, header, record in
+        if hidden?.hides(header, under: key) != true { entries.append(CacheEntry(String(utf8: key), header, record)) }
       }
-      if longEntries.isEmpty { return entries }
-      // Sort in the few long keys, which LMDB stores under digests.
-      entries += longEntries
-      entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-      return entries
     }
+    // Sort in the few long keys, which LMDB stores under digests.
+    if entries.count > plainCount { entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } }
+    return entries
   }
 
   /// One page of ``entries(withPrefix:at:hiding:)``, in its own transaction. Long keys come last.
@@ -249,42 +240,43 @@ extension EntryDatabase {
     withPrefix prefix: String, from start: EntryPage.Start, length: Int, at now: Int64, hiding hidden: HiddenKeys?
   ) throws(CacheError) -> EntryPage {
     try reading("Listing \(directoryName)") { (txn) throws(LMDBError) in
-      try txn.withCursor { (cursor) throws(LMDBError) in
-        var page = EntryPage()
-        try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
-          let range = start.isLong ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
-          let first = start.last == nil ? try range.first(cursor) : try Self.position(cursor, after: start.last)
-          let last = try collect(range, prefix, from: first, cursor, now, hidden, txn, limit: length, &page.entries)
-          if last != nil || !start.isLong {
-            page.next = EntryPage.Start(isLong: start.isLong || last == nil, last: last)
-          }
+      var page = EntryPage()
+      page.next = try visitPage(withPrefix: prefix, from: start, length: length, at: now, txn) { key, header, record in
+        if hidden?.hides(header, under: key) != true {
+          page.entries.append(CacheEntry(String(utf8: key), header, record))
         }
-        return page
       }
+      return page
     }
   }
 
-  /// Examines up to `limit` records (at least one), starting at `first`, the cursor's entry. Returns the last key if
-  /// there may be more.
-  private func collect(
-    _ range: KeyRange, _ prefix: UnsafeRawBufferPointer, from first: Cursor.Entry?, _ cursor: borrowing Cursor,
-    _ now: Int64, _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction, limit: Int = .max,
-    _ entries: inout [CacheEntry]
-  ) throws(LMDBError) -> [UInt8]? {
-    var position = first
-    var count = 0
-    while let entry = position, range.contains(entry.key) {
-      if let header = RecordHeader(entry.value), !header.isExpired(at: now),
-        let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header), key.hasPrefix(prefix),
-        hidden.map({ !$0.hides(header, under: key) }) ?? true, try !Self.isRemoved(header, in: txn)
-      {
-        entries.append(CacheEntry(String(decoding: key, as: UTF8.self), header, entry.value))
+  /// Visits the live entries among `length` records (at least one): plain keys in byte order, then long ones.
+  ///
+  /// - Returns: The start of the next page, which may turn out to be empty.
+  func visitPage(
+    withPrefix prefix: String, from start: EntryPage.Start, length: Int, at now: Int64,
+    _ txn: borrowing ReadTransaction,
+    _ visit: (_ key: UnsafeRawBufferPointer, RecordHeader, _ record: UnsafeRawBufferPointer) -> Void
+  ) throws(LMDBError) -> EntryPage.Start? {
+    try txn.withCursor { (cursor) throws(LMDBError) in
+      try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
+        let range = start.isLong ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
+        var position = start.last == nil ? try range.first(cursor) : try Self.position(cursor, after: start.last)
+        var count = 0
+        while let entry = position, range.contains(entry.key) {
+          if let header = RecordHeader(entry.value), !header.isExpired(at: now),
+            let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
+            key.hasPrefix(prefix), try !Self.isRemoved(header, in: txn)
+          {
+            visit(key, header, entry.value)
+          }
+          count += 1
+          if count == length { return EntryPage.Start(isLong: start.isLong, last: Array(entry.key)) }
+          position = try cursor.next()
+        }
+        return start.isLong ? nil : EntryPage.Start(isLong: true)
       }
-      count += 1
-      if count == limit { return Array(entry.key) }
-      position = try cursor.next()
     }
-    return nil
   }
 
   static func position(
@@ -330,41 +322,4 @@ struct EntryPage {
   var entries: [CacheEntry] = []
   /// `nil` on the last page.
   var next: Start?
-}
-
-/// A Bloom filter of keys with one of 2^18 bits per hash. Any thread; a key inserted during `removeAll` may be lost.
-// @unchecked: the pointer never changes, and the words behind it are atomic.
-final class KeyFilter: @unchecked Sendable {
-  private static let bits = 1 << 18
-  private let words: UnsafeMutablePointer<Atomic<UInt64>>
-
-  init() {
-    words = .allocate(capacity: Self.bits / 64)
-    for index in 0..<Self.bits / 64 { (words + index).initialize(to: Atomic(0)) }
-  }
-
-  deinit {
-    words.deinitialize(count: Self.bits / 64)
-    words.deallocate()
-  }
-
-  @inline(__always)
-  private func place(_ hash: UInt64) -> (word: Int, bit: UInt64) {
-    (Int(truncatingIfNeeded: hash >> 6) & (Self.bits / 64 - 1), 1 << (hash & 63))
-  }
-
-  @inline(__always)
-  func mayContain(_ hash: UInt64) -> Bool {
-    let (word, bit) = place(hash)
-    return words[word].load(ordering: .relaxed) & bit != 0
-  }
-
-  func insert(_ hash: UInt64) {
-    let (word, bit) = place(hash)
-    words[word].bitwiseOr(bit, ordering: .relaxed)
-  }
-
-  func removeAll() {
-    for index in 0..<Self.bits / 64 { words[index].store(0, ordering: .relaxed) }
-  }
 }

@@ -193,6 +193,11 @@ final class EntryDatabase: @unchecked Sendable {
       message: "The files of \(directoryName) are deleted or replaced again and again. Stop what does it.")
   }
 
+  /// Bytes of the pages in use.
+  func usedBytes() throws(CacheError) -> Int {
+    try accessing("Measuring \(directoryName)") { try environment.info().usedBytes }
+  }
+
   func synchronize() throws(CacheError) {
     try accessing("Synchronizing \(directoryName)") { try environment.sync(force: true) }
   }

@@ -131,8 +131,6 @@ package struct CacheLatencies: Sendable, Equatable {
   package var loads = LatencyHistogram()
   package var commits = LatencyHistogram()
 
-  package init() {}
-
   /// In the published order.
   static let all: [any WritableKeyPath<CacheLatencies, LatencyHistogram> & Sendable] = [
     \.memoryHits, \.diskReads, \.writes, \.loads, \.commits,

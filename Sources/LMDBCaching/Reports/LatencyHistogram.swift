@@ -62,22 +62,11 @@ package struct LatencyHistogram: Sendable, Equatable {
 }
 
 /// A ``LatencyHistogram`` that any thread may add to.
-// Unchecked: the pointer leads to atomics and lives as long as this.
-final class LatencyRecorder: @unchecked Sendable {
-  private let counts: UnsafeMutablePointer<Atomic<UInt64>>
-
-  init() {
-    counts = .allocate(capacity: LatencyHistogram.bucketCount)
-    for bucket in 0..<LatencyHistogram.bucketCount { (counts + bucket).initialize(to: Atomic(0)) }
-  }
-
-  deinit {
-    counts.deinitialize(count: LatencyHistogram.bucketCount)
-    counts.deallocate()
-  }
+final class LatencyRecorder: Sendable {
+  private let counts = AtomicTable(count: LatencyHistogram.bucketCount)
 
   func record(nanoseconds: Int64) {
-    counts[LatencyHistogram.bucket(nanoseconds: nanoseconds)].wrappingAdd(1, ordering: .relaxed)
+    counts.words[LatencyHistogram.bucket(nanoseconds: nanoseconds)].wrappingAdd(1, ordering: .relaxed)
   }
 
   /// Records an operation that ends now, if it is timed: see ``SampledOperation/start()``.
@@ -87,7 +76,7 @@ final class LatencyRecorder: @unchecked Sendable {
   }
 
   var histogram: LatencyHistogram {
-    LatencyHistogram(counts: (0..<LatencyHistogram.bucketCount).map { counts[$0].load(ordering: .relaxed) })
+    LatencyHistogram(counts: (0..<LatencyHistogram.bucketCount).map { counts.words[$0].load(ordering: .relaxed) })
   }
 }
 
@@ -100,13 +89,9 @@ final class LatencyRecorders: Sendable {
   let commits = LatencyRecorder()
 
   var latencies: CacheLatencies {
-    var latencies = CacheLatencies()
-    latencies.memoryHits = memoryHits.histogram
-    latencies.diskReads = diskReads.histogram
-    latencies.writes = writes.histogram
-    latencies.loads = loads.histogram
-    latencies.commits = commits.histogram
-    return latencies
+    CacheLatencies(
+      memoryHits: memoryHits.histogram, diskReads: diskReads.histogram, writes: writes.histogram,
+      loads: loads.histogram, commits: commits.histogram)
   }
 }
 

@@ -6,12 +6,7 @@ import Platform
 /// Publishes this process's statistics for a cache about once a second, if they changed. After a failure, such as a
 /// full disk, publishing pauses for a minute.
 // Unchecked: only the writer thread, or opening before it starts, changes state.
-final class StatisticsPublisher: @unchecked Sendable {
-  private let current: CurrentDirectory
-  private let journal: Journal
-  private let database: EntryDatabase
-  private let observers: StoreObservers
-  private let events: EventLog
+final class StatisticsPublisher: StorePart, @unchecked Sendable {
   private let opened: ProcessStatistics.Moment
   private let processName = ProcessInfo.processInfo.processName
 
@@ -25,17 +20,7 @@ final class StatisticsPublisher: @unchecked Sendable {
   private static let pauseAfterFailure: Int64 = 60_000_000_000
   private static let sweepInterval: Int64 = 60_000_000_000
 
-  init(
-    _ current: CurrentDirectory, _ journal: Journal, _ database: EntryDatabase, _ observers: StoreObservers,
-    events: EventLog
-  ) {
-    self.current = current
-    self.journal = journal
-    self.database = database
-    self.observers = observers
-    self.events = events
-    opened = Self.now(journal.clock)
-  }
+  init(_ clock: CacheClock) { opened = Self.now(clock) }
 
   /// Always the system's monotonic clock, which readers compare with their own.
   private static func now(_ clock: CacheClock) -> ProcessStatistics.Moment {
@@ -45,7 +30,7 @@ final class StatisticsPublisher: @unchecked Sendable {
   // MARK: On the writer thread
 
   func makeRound() {
-    let now = journal.clock.monotonic
+    let now = clock.monotonic
     if now < nextAttempt { return }
     do throws(CacheError) {
       try publishIfChanged()
@@ -84,15 +69,15 @@ final class StatisticsPublisher: @unchecked Sendable {
     do throws(CacheError) { try measure(&statistics) } catch {
       // A failing database leaves them out; the rest is still published.
     }
-    statistics.published = Self.now(journal.clock)
+    statistics.published = Self.now(clock)
     try calling("Publishing the statistics of \(database.directoryName)") { try publish(statistics) }
     last = statistics
   }
 
   private func publish(_ statistics: ProcessStatistics) throws(SystemError) {
-    let folder = StatisticsFolder(cache: current.value)
+    let folder = StatisticsFolder(cache: store.place.directory)
     if try file?.isDeleted ?? true { file = try folder.makeFile() }
-    let now = journal.clock.monotonic
+    let now = clock.monotonic
     if now >= nextSweep {
       nextSweep = now.addingClamped(Self.sweepInterval)
       try folder.sweep(except: file?.identifier)
@@ -108,11 +93,11 @@ final class StatisticsPublisher: @unchecked Sendable {
     statistics.process = getpid()
     statistics.name = processName
     statistics.opened = opened
-    statistics.statistics = observers.statistics
+    statistics.statistics = store.observers.statistics
     database.counters.add(to: &statistics.statistics)
     journal.writes.add(to: &statistics.statistics)
     statistics.latencies = database.counters.latencies.latencies
-    (statistics.memoryCount, statistics.memoryCost) = observers.size
+    (statistics.memoryCount, statistics.memoryCost) = store.observers.size
     (statistics.journalUsed, statistics.journalSize, statistics.isHealthy) = journal.fill
     return statistics
   }

@@ -3,37 +3,26 @@ import Logging
 import Platform
 import Synchronization
 
+/// A part of a store, which works on other parts of it. It is used no longer than the store lives.
+class StorePart: @unchecked Sendable {
+  // Unchecked: set once, by the store that makes this.
+  final unowned var store: DiskStore!
+
+  final var database: EntryDatabase { store.database }
+  final var journal: Journal { store.journal }
+  final var writer: Writer { store.writer }
+  final var events: EventLog { store.events }
+  final var clock: CacheClock { store.clock }
+}
+
 /// Periodic work on the writer thread: limits, accesses, dead readers and obsolete marks.
-final class Maintenance: Sendable {
-  private let trimmer: Trimmer
-  private let peers: PeerRecovery
-  private let database: EntryDatabase
-  private let journal: Journal
-  private let meter: SpaceMeter
-  private let observers: StoreObservers
-  private let writer: Writer
-  private let events: EventLog
-  private let metrics: CacheMetrics
+// Sendable: as the superclass.
+final class Maintenance: StorePart, @unchecked Sendable {
   private let isQueued = Atomic<Bool>(false)
   private let isTrimQueued = Atomic<Bool>(false)
   /// Whether entries were removed by tag since the last sweep, and the monotonic time of the next sweep.
   private let isSweepWanted = Atomic<Bool>(true)
   private let nextSweep = Atomic<Int64>(.min)
-
-  init(
-    _ trimmer: Trimmer, _ peers: PeerRecovery, _ database: EntryDatabase, _ journal: Journal,
-    _ meter: SpaceMeter, _ observers: StoreObservers, _ writer: Writer, _ metrics: CacheMetrics, events: EventLog
-  ) {
-    self.trimmer = trimmer
-    self.peers = peers
-    self.database = database
-    self.journal = journal
-    self.meter = meter
-    self.observers = observers
-    self.writer = writer
-    self.events = events
-    self.metrics = metrics
-  }
 
   /// Schedules all maintenance, unless it is scheduled already. Any thread.
   func enqueue() {
@@ -47,12 +36,12 @@ final class Maintenance: Sendable {
   }
 
   private func maintain() throws(CacheError) {
-    for observer in observers.all { observer.recordReads() }
-    try trimmer.flushRecency()
-    try trimmer.trimToLimits()
+    for observer in store.observers.all { observer.recordReads() }
+    try store.trimmer.flushRecency()
+    try store.trimmer.trimToLimits()
     try database.checkReaders()
-    try peers.sweepCommittedStamps()
-    try trimmer.forgetTags(now: journal.lock.withLock { journal.state.stamps.present(journal.clock) })
+    try store.peers.sweepCommittedStamps()
+    try store.trimmer.forgetTags(now: journal.lock.withLock { journal.state.stamps.present(clock) })
     try recordMetrics()
   }
 
@@ -62,7 +51,7 @@ final class Maintenance: Sendable {
     writer.enqueue { [self] in
       isTrimQueued.store(false, ordering: .relaxed)
       events.logFailure(.warning, "cache not trimmed", in: database.directoryName) { () throws(CacheError) in
-        try trimmer.trimToLimits()
+        try store.trimmer.trimToLimits()
       }
     }
   }
@@ -71,14 +60,14 @@ final class Maintenance: Sendable {
 
   /// Deletes entries that were removed by tag, in at most a tenth of the time. Writer thread, about once a second.
   func sweepIfWanted() {
-    let start = journal.clock.monotonic
+    let start = clock.monotonic
     guard isSweepWanted.load(ordering: .relaxed), start >= nextSweep.load(ordering: .relaxed) else { return }
     isSweepWanted.store(false, ordering: .relaxed)
     let error = events.logFailure(.warning, "cache tags not swept", in: database.directoryName) {
-      () throws(CacheError) in try trimmer.sweep()
+      () throws(CacheError) in try store.trimmer.sweep()
     }
     if error != nil { isSweepWanted.store(true, ordering: .relaxed) }
-    let end = journal.clock.monotonic
+    let end = clock.monotonic
     nextSweep.store(end.addingClamped((end - start).multipliedClamped(by: 9)), ordering: .relaxed)
   }
 
@@ -89,17 +78,17 @@ final class Maintenance: Sendable {
     } catch {
       events.log(.warning, "cache not measured", ["directory": "\(database.directoryName)", "error": "\(error)"])
     }
-    metrics.end()
+    store.metrics.end()
   }
 
   private func recordMetrics(isLast: Bool = false) throws(CacheError) {
     guard CacheMetrics.isSystemInstalled else { return }
-    var statistics = observers.statistics
+    var statistics = store.observers.statistics
     database.counters.add(to: &statistics)
     journal.writes.add(to: &statistics)
-    try meter.add(to: &statistics)
+    try store.addSpace(to: &statistics)
     let metadata = try database.metadata()
-    metrics.record(statistics, count: metadata.count, cost: metadata.totalCost, isLast: isLast)
+    store.metrics.record(statistics, count: metadata.count, cost: metadata.totalCost, isLast: isLast)
   }
 }
 
@@ -123,22 +112,12 @@ struct DiskLimits: Sendable {
   }
 }
 
-/// Makes commits safe from a power cut, on request and after a required sync failed. Threads: any.
-final class Synchronizer: Sendable {
-  private let database: EntryDatabase
-  private let journal: Journal
-  private let values: ValueLog
-  private let events: EventLog
+extension DiskStore {
+  // MARK: Safety from power cuts. Any thread
 
-  init(_ database: EntryDatabase, _ journal: Journal, _ values: ValueLog, events: EventLog) {
-    self.database = database
-    self.journal = journal
-    self.values = values
-    self.events = events
-  }
-
+  /// Makes all commits so far safe from a power cut.
   func synchronize() throws(CacheError) {
-    try calling("Synchronizing the values of \(database.directoryName)") { try values.synchronizeAll() }
+    try calling("Synchronizing the values of \(directory)") { try values.synchronizeAll() }
     try database.synchronize()
     journal.lock.withLock { journal.didSynchronize() }
   }
@@ -149,30 +128,18 @@ final class Synchronizer: Sendable {
     do throws(CacheError) {
       try synchronize()
     } catch {
-      events.log(
-        .warning, "cache not synchronized", ["directory": "\(database.directoryName)", "error": "\(error)"])
+      events.log(.warning, "cache not synchronized", ["directory": "\(directory)", "error": "\(error)"])
     }
   }
-}
 
-/// Measures how a cache's files use their space. Any thread.
-final class SpaceMeter: Sendable {
-  private let database: EntryDatabase
-  private let values: ValueLog
-  private let current: CurrentDirectory
+  // MARK: Space. Any thread
 
-  init(_ database: EntryDatabase, _ values: ValueLog, _ current: CurrentDirectory) {
-    self.database = database
-    self.values = values
-    self.current = current
-  }
-
-  /// Adds the measurements without a scan, because usage is counted as it changes.
-  func add(to statistics: inout CacheStatistics) throws(CacheError) {
+  /// Adds how the files use their space, without a scan, because usage is counted as it changes.
+  func addSpace(to statistics: inout CacheStatistics) throws(CacheError) {
     let usage = try database.valueUsage()
-    let (used, allocated) = (try usedByDatabase(), try allocatedByDatabase())
-    let segments = try calling(activity) {
-      try ValueFolder(cache: current.value).segments().reduce(0) {
+    let (used, allocated) = (try database.usedBytes(), try allocatedByDatabase())
+    let segments = try calling("Measuring \(directory)") {
+      try ValueFolder(cache: place.directory).segments().reduce(0) {
         $0.addingClamped(max(0, $1.size - ValueSegment.headerSize))
       }
     }
@@ -183,14 +150,15 @@ final class SpaceMeter: Sendable {
     statistics.freeBytes += max(0, allocated - used) + reserved
   }
 
-  func usedByDatabase() throws(CacheError) -> Int {
-    let info = try database.accessing(activity) { try database.environment.info() }
-    return info.usedBytes
-  }
-
   func allocatedByDatabase() throws(CacheError) -> Int {
-    try calling(activity) { try current.value.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0 }
+    try calling("Measuring \(directory)") {
+      try place.directory.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0
+    }
   }
 
-  private var activity: String { "Measuring \(database.directoryName)" }
+  /// Gives back the blocks that the cache keeps for removals on a full disk.
+  func giveReserve() {
+    place.processLock.giveReserve()
+    journal.giveBlocksBack()
+  }
 }

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// If more than half of the file, and more than ``leastFree``, is free for several rounds in a row, holes are punched
 /// for the free pages, in short parts.
-// Sendable: only the writer thread changes state; the hook is set once, before it starts.
-final class SpaceKeeper: @unchecked Sendable {
+// Sendable: only the writer thread changes state.
+final class SpaceKeeper: StorePart, @unchecked Sendable {
   /// Bytes; less free space is not worth the work.
   private static let leastFree = 4 << 20
   /// Consecutive rounds that must find too much free space, because it is often reused soon.
@@ -20,11 +20,6 @@ final class SpaceKeeper: @unchecked Sendable {
   /// The maximum number of parts per round, between which commits go first.
   private static let partsOfRound = 20
 
-  private let database: EntryDatabase
-  private let place: PlaceKeeper
-  private let meter: SpaceMeter
-  private let writer: Writer
-  private let events: EventLog
   /// Whether the file system cannot punch holes.
   private var isUnsupported = false
   private var looks = 0
@@ -32,19 +27,6 @@ final class SpaceKeeper: @unchecked Sendable {
   private var allocatedBefore = 0
   /// The next page during a pass.
   private var next: UInt64?
-
-  /// Called before the file changes other than by a commit.
-  var willChangeFile: () -> Void = {}
-
-  init(
-    _ database: EntryDatabase, _ place: PlaceKeeper, _ meter: SpaceMeter, _ writer: Writer, events: EventLog
-  ) {
-    self.database = database
-    self.place = place
-    self.meter = meter
-    self.writer = writer
-    self.events = events
-  }
 
   func makeRound() {
     if isUnsupported || database.isOutOfService.load(ordering: .acquiring) { return }
@@ -82,22 +64,22 @@ final class SpaceKeeper: @unchecked Sendable {
   private func beginPass() throws(CacheError) {
     // LMDB keeps pages freed by the last commit for readers of the state before it; two more commits release them.
     for _ in 0..<2 { try database.transact(activity) { _ in } }
-    allocatedBefore = try meter.allocatedByDatabase()
+    allocatedBefore = try store.allocatedByDatabase()
     next = 0
   }
 
   private func punch(from first: UInt64) throws(CacheError) {
-    willChangeFile()
+    store.marker.willCommit()
     do throws(LMDBError) {
       next = try database.environment.punchFreePages(from: first, within: Self.limitOfPart) { () throws(LMDBError) in
-        do throws(CacheError) { return try place.areFilesInPlace() } catch { return false }
+        do throws(CacheError) { return try store.place.areFilesInPlace() } catch { return false }
       }.next
     } catch {
       isUnsupported = error.code == .system(EOPNOTSUPP)
       throw database.failure(error, during: activity)
     }
     if next != nil { return }
-    let given = try allocatedBefore - meter.allocatedByDatabase()
+    let given = try allocatedBefore - store.allocatedByDatabase()
     looks = 0
     restingRounds = given < Self.leastFree ? Self.longRest : Self.rest
     events.log(
@@ -106,8 +88,8 @@ final class SpaceKeeper: @unchecked Sendable {
 
   /// Whether more than half of the file's allocated space is free.
   private func isWorthIt() throws(CacheError) -> Bool {
-    let used = try meter.usedByDatabase()
-    return try meter.allocatedByDatabase() - used > max(Self.leastFree, used)
+    let used = try database.usedBytes()
+    return try store.allocatedByDatabase() - used > max(Self.leastFree, used)
   }
 
   private var activity: String { "Giving back space of \(database.directoryName)" }
@@ -116,25 +98,15 @@ final class SpaceKeeper: @unchecked Sendable {
 /// Determines whether this process alone has the cache open, and what earlier lone processes must finish
 /// (``ExclusiveUse``). Writer thread, unless noted.
 // Sendable: only the writer thread uses `isSettled`; the rest is constant or Sendable.
-final class ExclusiveKeeper: @unchecked Sendable {
-  private let journal: Journal
-  private let place: PlaceKeeper
-  private let peers: PeerRecovery
-  private let events: EventLog
-
+final class ExclusiveKeeper: StorePart, @unchecked Sendable {
   /// Whether no process has uncommitted conditional writes, or can begin any.
   private var isSettled = false
   /// Whether a conditional write was a transaction since the last round.
   private let isWanted = Atomic<Bool>(false)
   private let hasLooked = Atomic<Bool>(false)
 
-  init(_ journal: Journal, _ place: PlaceKeeper, _ peers: PeerRecovery, events: EventLog) {
-    self.journal = journal
-    self.place = place
-    self.peers = peers
-    self.events = events
-  }
-
+  private var place: PlaceKeeper { store.place }
+  private var peers: PeerRecovery { store.peers }
   private var folder: JournalFolder { JournalFolder(cache: place.directory) }
 
   /// Notes that exclusive use would speed up conditional writes. Returns whether to check at once. Any thread.

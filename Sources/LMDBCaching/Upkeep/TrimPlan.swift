@@ -225,31 +225,22 @@ struct TrimScan {
 final class RecencyTable: Sendable {
   /// An access is noted when the recorded one is this many seconds older.
   static let granularity: UInt32 = 60
-  /// Accesses beyond this are dropped, which bounds the writes that reads can cause.
+  /// Accesses are dropped while there are so many, which bounds the writes that reads can cause.
   static let maximum = 16_384
 
   private let accesses = Mutex<[ByteKey: UInt32]>([:])
-  /// When the table is full, lets reads of other keys skip the lock.
-  private let members = KeyFilter()
+  /// Lets reads skip the lock.
   private let isFull = Atomic<Bool>(false)
 
   @inline(__always)
   func note(_ key: String, recorded: UInt32, now: UInt32) {
-    if now > recorded &+ Self.granularity { insert(key, now) }
+    if now > recorded &+ Self.granularity, !isFull.load(ordering: .relaxed) { insert(key, now) }
   }
 
   @inline(never)
   private func insert(_ key: String, _ now: UInt32) {
-    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
-    if isFull.load(ordering: .relaxed), !members.mayContain(hash) { return }
     accesses.withLock { accesses in
-      let key = ByteKey(key)
-      if accesses.count == Self.maximum {
-        if accesses[key] != nil { accesses[key] = now }
-        return
-      }
-      accesses[key] = now
-      members.insert(hash)
+      accesses[ByteKey(key)] = now
       if accesses.count == Self.maximum { isFull.store(true, ordering: .relaxed) }
     }
   }
@@ -263,7 +254,6 @@ final class RecencyTable: Sendable {
       defer {
         accesses = [:]
         isFull.store(false, ordering: .relaxed)
-        members.removeAll()
       }
       return accesses
     }

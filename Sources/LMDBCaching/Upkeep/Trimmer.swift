@@ -4,8 +4,8 @@ import Synchronization
 
 /// Removes entries that have expired, or were removed by a tag, and where a limit asks for it those that are used
 /// least: see ``TrimPlan``. On the writer thread.
-// Sendable: `giveReserve` is set once, before anybody else knows the object; the rest is constant or Sendable.
-final class Trimmer: @unchecked Sendable {
+// Sendable: the store is set once; the rest is constant or Sendable.
+final class Trimmer: StorePart, @unchecked Sendable {
   /// How many entries one write transaction removes, and about how many bytes of them: the list of the pages that it
   /// frees takes pages too. Commits wait for it meanwhile, reads do not.
   private static let removalLength = 16_384
@@ -17,31 +17,13 @@ final class Trimmer: @unchecked Sendable {
 
   let limits: Mutex<DiskLimits>
   private let recency: RecencyTable
-  private let database: EntryDatabase
   /// See ``RecordHeader/noteAccess(_:generation:)``: half of the turnover.
   private let generation = Atomic<UInt32>(RecencyTable.granularity)
-  private let directory: CurrentDirectory
-  private let observers: StoreObservers
-  private let changes: ChangeTeller
-  private let clock: CacheClock
-  private let writer: Writer
 
-  init(
-    _ database: EntryDatabase, _ directory: CurrentDirectory, _ observers: StoreObservers,
-    _ changes: ChangeTeller, _ writer: Writer, _ recency: RecencyTable, limits: DiskLimits, clock: CacheClock
-  ) {
-    self.database = database
-    self.directory = directory
-    self.observers = observers
-    self.changes = changes
-    self.writer = writer
-    self.clock = clock
+  init(_ recency: RecencyTable, limits: DiskLimits) {
     self.recency = recency
     self.limits = Mutex(limits)
   }
-
-  /// Gives back what blocks the cache keeps for removals on a full disk. Set once.
-  var giveReserve: @Sendable () -> Void = {}
 
   private var counters: DiskCounters { database.counters }
 
@@ -59,7 +41,7 @@ final class Trimmer: @unchecked Sendable {
     }
     if limits.freeDiskSpace > 0 {
       let free = try calling("Looking at the free space of \(database.directoryName)") {
-        try directory.value.freeSpace()
+        try store.place.directory.freeSpace()
       }
       // What is freed is used again before the files grow, and is given back soon.
       let missing = limits.freeDiskSpace - free
@@ -99,8 +81,7 @@ final class Trimmer: @unchecked Sendable {
 
   /// Bytes of the database's pages in use and of the values in the log.
   private func usedBytes() throws(CacheError) -> Int {
-    let info = try database.accessing("Measuring \(database.directoryName)") { try database.environment.info() }
-    return try info.usedBytes.addingClamped(database.valueUsage().bytes)
+    try database.usedBytes().addingClamped(database.valueUsage().bytes)
   }
 
   /// Removes what was removed by a tag, if there may be any.
@@ -167,7 +148,7 @@ final class Trimmer: @unchecked Sendable {
     } catch {
       guard error.isOfFullDisk, removalLength > 1 else { throw error }
       // A removal takes pages before it gives its own back: the fewer entries, the fewer pages.
-      giveReserve()
+      store.giveReserve()
       return try trim(to: goal, removalLength: max(1, removalLength / 16))
     }
     guard tags.isSweepDue else { return }
@@ -186,8 +167,8 @@ final class Trimmer: @unchecked Sendable {
       try session.removeAllEntries()
     }
     counters.evictions.increment(by: count)
-    tellEvictionOfAll(observers.all, stamp)
-    changes.noteRemoval(ofAll: "", stamp: stamp, lastStamp: 0)
+    tellEvictionOfAll(store.observers.all, stamp)
+    store.feed.noteRemoval(ofAll: "", stamp: stamp, lastStamp: 0)
   }
 
   private func tellEvictionOfAll(_ observers: [any DiskStoreObserver], _ stamp: UInt64) {
@@ -199,8 +180,7 @@ final class Trimmer: @unchecked Sendable {
   /// A stamp of now, for memory tiers to tell what they read before from what they read after. To be taken after the
   /// commit: until then readers find what is removed.
   private func presentMoment() -> UInt64 {
-    let journal = writer.journal
-    return journal.lock.withLock { journal.state.stamps.next(clock) }
+    journal.lock.withLock { journal.state.stamps.next(clock) }
   }
 
   /// Writers must not wait for a trim. But where the disk is full, a commit would take what the trim needs, and fail.
@@ -223,7 +203,7 @@ final class Trimmer: @unchecked Sendable {
 
   private func scan(_ goal: TrimGoal, _ removedTags: [UInt64: UInt64]) -> TrimScan {
     TrimScan(
-      database, recency, observers, now: clock.now, generation: generation.load(ordering: .relaxed),
+      database, recency, store.observers, now: clock.now, generation: generation.load(ordering: .relaxed),
       removedTags: removedTags, oldestCreation: goal.created)
   }
 
@@ -261,7 +241,7 @@ final class Trimmer: @unchecked Sendable {
   private func remove(
     _ victims: PackedKeys, from start: inout Int, _ plan: TrimPlan, _ scan: TrimScan, _ removalLength: Int
   ) throws(CacheError) -> Int {
-    let isTold = observers.count.load(ordering: .acquiring) > 0 || changes.isObserved
+    let isTold = store.observers.count.load(ordering: .acquiring) > 0 || store.feed.isObserved.load(ordering: .relaxed)
     var told: [Removed] = []
     var (removed, expired, untagged) = (0, 0, 0)
     var lastStamp: UInt64 = 0
@@ -292,8 +272,8 @@ final class Trimmer: @unchecked Sendable {
       tell(told)
     } else if removed > 0 {
       // Who came since may have read what is gone, and nobody knows what that is.
-      tellEvictionOfAll(observers.all, lastStamp)
-      changes.feed.noteUntoldRemoval()
+      tellEvictionOfAll(store.observers.all, lastStamp)
+      store.feed.noteUntoldRemoval()
     }
     counters.expirations.increment(by: expired)
     counters.evictions.increment(by: removed - expired - untagged)
@@ -303,14 +283,14 @@ final class Trimmer: @unchecked Sendable {
   private func tell(_ told: [Removed]) {
     if told.isEmpty { return }
     // The memory tiers hold nothing that the disk does not. Those count, too, that came since the transaction began.
-    let observers = observers.all
+    let observers = store.observers.all
     if !observers.isEmpty {
       let moment = presentMoment()
       for observer in observers {
         for entry in told { observer.didEvict(entry.key, stamp: entry.stamp, moment: moment) }
       }
     }
-    for entry in told { changes.noteRemoval(entry.key, entry.stamp, entry.cause) }
+    for entry in told { store.feed.noteRemoval(entry.key, entry.stamp, entry.cause) }
   }
 
   /// Writes the noted accesses into their records.

@@ -9,7 +9,7 @@ import Synchronization
 /// undo it. A segment less than half in use is emptied first, in short steps between commits; so are short ones if
 /// there are many.
 // Sendable: only the writer thread, or opening before it starts, changes state.
-final class ValueLogKeeper: @unchecked Sendable {
+final class ValueLogKeeper: StorePart, @unchecked Sendable {
   /// Bytes; less dead space is not worth the work.
   private static let leastDead = 64 << 10
   /// The limit for the active segment, which is then retired early.
@@ -19,15 +19,7 @@ final class ValueLogKeeper: @unchecked Sendable {
   /// The maximum number of emptying steps per round, between which commits go first.
   private static let partsOfRound = 40
 
-  private let log: ValueLog
   private let reader: ValueReader
-  private let database: EntryDatabase
-  private let journal: Journal
-  private let current: CurrentDirectory
-  private let writer: Writer
-  private let durability: Durability
-  private let segmentSize: Int
-  private let events: EventLog
 
   /// An unreferenced segment, as it was while unowned.
   private struct Unused {
@@ -45,22 +37,10 @@ final class ValueLogKeeper: @unchecked Sendable {
   /// The last transaction checked, if there was nothing to do.
   private var lastPosition: UInt64?
 
-  init(
-    _ log: ValueLog, _ reader: ValueReader, _ database: EntryDatabase, _ journal: Journal, _ current: CurrentDirectory,
-    _ writer: Writer, durability: Durability, segmentSize: Int, events: EventLog
-  ) {
-    self.log = log
-    self.reader = reader
-    self.database = database
-    self.journal = journal
-    self.current = current
-    self.writer = writer
-    self.durability = durability
-    self.segmentSize = segmentSize
-    self.events = events
-  }
+  init(_ reader: ValueReader) { self.reader = reader }
 
-  private var folder: ValueFolder { ValueFolder(cache: current.value) }
+  private var log: ValueLog { store.values }
+  private var folder: ValueFolder { ValueFolder(cache: store.place.directory) }
   private var activity: String { "Giving back space of the values of \(database.directoryName)" }
 
   // MARK: Rounds
@@ -168,7 +148,7 @@ final class ValueLogKeeper: @unchecked Sendable {
     unused[identifier] = noted
     guard try database.allReadersSee(noted.transactionID), try database.areFilesInPlace() else { return false }
     // A power cut could undo the transaction that removed its last value.
-    if durability == .ordered, synchronized < noted.transactionID {
+    if store.durability == .ordered, synchronized < noted.transactionID {
       try database.synchronize()
       synchronized = usage.transactionID
     }
@@ -218,7 +198,7 @@ final class ValueLogKeeper: @unchecked Sendable {
       // A forged usage may have any value.
       return segment.size - ValueSegment.headerSize > live.addingClamped(max(leastDead, live))
     }
-    let short = used.filter { $0.size < segmentSize / 8 }
+    let short = used.filter { $0.size < store.settings.valueSegmentSize / 8 }
     return short.count > Self.maximumShort ? sparse + short : sparse
   }
 

@@ -83,7 +83,7 @@ final class ChangeFollower: Sendable {
 
   /// Updates one observer; returns the transaction it was updated to.
   private func follow(_ watch: ChangeWatch) throws(CacheError) -> UInt64 {
-    var position = FollowPosition()
+    var position = EntryPage.Start()
     var transaction: UInt64?
     while true {
       let part = try part(of: watch, at: position)
@@ -146,135 +146,35 @@ final class ChangeFollower: Sendable {
     }
   }
 
-  // MARK: Reading a part
-
-  private struct FollowPosition {
-    var isInLongKeys = false
-    /// The last LMDB key examined.
-    var last: [UInt8]?
-  }
-
   private struct FollowPart {
     var transaction: UInt64
     var clearStamp: UInt64
     var records: [(key: String, stamp: UInt64)] = []
-    var next: FollowPosition?
+    var next: EntryPage.Start?
   }
 
-  private func part(of watch: ChangeWatch, at position: FollowPosition) throws(CacheError) -> FollowPart {
+  private func part(of watch: ChangeWatch, at position: EntryPage.Start) throws(CacheError) -> FollowPart {
     try database.reading("Following the changes of \(database.directoryName)") { (txn) throws(LMDBError) in
-      let metadata = try EntryDatabase.metadata(txn)
-      var part = FollowPart(transaction: database.environment.position(of: txn), clearStamp: metadata.clearStamp)
-      try withUTF8Bytes(of: watch.prefix) { (prefix) throws(LMDBError) in
-        try txn.withCursor { (cursor) throws(LMDBError) in
-          if watch.isOfOneKey {
-            try database.databaseKey.withDatabaseKey(prefix) { (key) throws(LMDBError) in
-              if let found = try cursor.seek(toKeyAtOrAfter: key), found.key.elementsEqual(fast: key) {
-                try collect(found, { $0.elementsEqual(fast: prefix) }, txn, &part)
-              }
-            }
-          } else {
-            try collect(prefix, position, cursor, txn, &part)
-          }
+      var part = FollowPart(
+        transaction: database.environment.position(of: txn), clearStamp: try EntryDatabase.metadata(txn).clearStamp)
+      if watch.isOfOneKey {
+        let header = try CacheKey.with(watch.prefix) { (key) throws(LMDBError) in
+          try database.liveHeader(key, in: txn)
         }
+        if case .success(let header?) = header, !header.isExpired(at: clock.now) {
+          part.records.append((watch.prefix, header.stamp))
+        }
+      } else {
+        part.next = try database.visitPage(
+          withPrefix: watch.prefix, from: position, length: Self.partLength, at: clock.now, txn
+        ) { key, header, _ in part.records.append((String(utf8: key), header.stamp)) }
       }
       return part
     }
   }
-
-  private func collect(
-    _ prefix: UnsafeRawBufferPointer, _ position: FollowPosition, _ cursor: borrowing Cursor,
-    _ txn: borrowing ReadTransaction, _ part: inout FollowPart
-  ) throws(LMDBError) {
-    let range = position.isInLongKeys ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
-    var entry = try position.last == nil ? range.first(cursor) : EntryDatabase.position(cursor, after: position.last)
-    var looked = 0
-    while let found = entry, range.contains(found.key) {
-      try collect(found, { $0.hasPrefix(prefix) }, txn, &part)
-      looked += 1
-      if looked == Self.partLength {
-        part.next = FollowPosition(isInLongKeys: position.isInLongKeys, last: Array(found.key))
-        return
-      }
-      entry = try cursor.next()
-    }
-    if !position.isInLongKeys { part.next = FollowPosition(isInLongKeys: true) }
-  }
-
-  private func collect(
-    _ found: Cursor.Entry, _ isWanted: (UnsafeRawBufferPointer) -> Bool, _ txn: borrowing ReadTransaction,
-    _ part: inout FollowPart
-  ) throws(LMDBError) {
-    guard let header = RecordHeader(found.value), !header.isExpired(at: clock.now),
-      let key = DatabaseKey.key(ofDatabaseKey: found.key, record: found.value, header: header), isWanted(key),
-      try !EntryDatabase.isRemoved(header, in: txn)
-    else { return }
-    part.records.append((String(decoding: key, as: UTF8.self), header.stamp))
-  }
 }
 
-/// Reports this process's changes to observers. Call it once every read sees the change.
-final class ChangeTeller: Sendable {
-  let feed: ChangeFeed
-  private let reader: RecordReader
-  private let clock: CacheClock
-
-  init(_ feed: ChangeFeed, _ reader: RecordReader) {
-    self.feed = feed
-    self.reader = reader
-    clock = reader.journal.clock
-  }
-
-  var isObserved: Bool { feed.isObserved.load(ordering: .relaxed) }
-
-  @inline(__always)
-  func noteChange(_ key: CacheKey, _ stamp: UInt64) {
-    if isObserved { note(key, stamp, .write) }
-  }
-
-  func noteRemoval(_ key: String, _ stamp: UInt64, _ cause: ChangeCause) {
-    if isObserved { CacheKey.with(key) { note($0, stamp, cause) } }
-  }
-
-  /// - Parameters:
-  ///   - stamp: Removes entries written before it.
-  ///   - lastStamp: An upper bound of the removal's own stamp.
-  func noteRemoval(ofAll prefix: String, stamp: UInt64, lastStamp: UInt64) {
-    guard isObserved else { return }
-    feed.deliver { watches in
-      watches.filter { $0.concerns(removalOf: prefix) }.flatMap {
-        $0.noteRemoval(ofAll: prefix, stamp: stamp, clearStamp: prefix.isEmpty ? lastStamp : 0)
-      }
-    }
-  }
-
-  /// Threads that change one key arrive in any order. Each reports the present state, so the last one is right.
-  @inline(never)
-  private func note(_ key: CacheKey, _ stamp: UInt64, _ cause: ChangeCause) {
-    feed.deliver { watches in
-      var current: UInt64??
-      return watches.compactMap { watch in
-        guard watch.concerns(key.string) else { return nil }
-        let found = current ?? visibleStamp(key, written: cause == .write ? stamp : nil)
-        current = .some(found)
-        return watch.note(key.string, stamp: found, cause.change(of: key.string, exists: found != nil))
-      }
-    }
-  }
-
-  /// The stamp that a read finds under the key, or `nil` without an entry.
-  ///
-  /// - Parameter stamp: The written stamp, for a value that is only in memory or cannot be read.
-  private func visibleStamp(_ key: CacheKey, written stamp: UInt64?) -> UInt64? {
-    do throws(CacheError) {
-      if let header = try reader.header(key)?.header { return header.isExpired(at: clock.now) ? nil : header.stamp }
-    } catch {
-      return stamp
-    }
-    return reader.isHidden(key) ? stamp : nil
-  }
-}
-
+/// The observers of a store, and the reports of this process's changes to them, made once every read sees the change.
 final class ChangeFeed: Sendable {
   /// How often to check for other processes' commits, while there is an observer.
   static let interval = Duration.milliseconds(50)
@@ -295,6 +195,13 @@ final class ChangeFeed: Sendable {
   }
 
   private let state = Mutex(State())
+  private let reader: RecordReader
+  private let clock: CacheClock
+
+  init(_ reader: RecordReader) {
+    self.reader = reader
+    clock = reader.journal.clock
+  }
 
   /// - Parameter startTimer: Starts the checks for other processes' commits.
   func add(_ watch: ChangeWatch, startTimer: () -> CacheTimer) {
@@ -337,5 +244,54 @@ final class ChangeFeed: Sendable {
   func deliver(_ body: ([ChangeWatch]) -> [ChangeMailbox.Delivery]) {
     let deliveries = state.withLock { body($0.watches) }
     for delivery in deliveries { delivery() }
+  }
+
+  // MARK: This process's changes
+
+  @inline(__always)
+  func noteChange(_ key: CacheKey, _ stamp: UInt64) {
+    if isObserved.load(ordering: .relaxed) { note(key, stamp, .write) }
+  }
+
+  func noteRemoval(_ key: String, _ stamp: UInt64, _ cause: ChangeCause) {
+    if isObserved.load(ordering: .relaxed) { CacheKey.with(key) { note($0, stamp, cause) } }
+  }
+
+  /// - Parameters:
+  ///   - stamp: Removes entries written before it.
+  ///   - lastStamp: An upper bound of the removal's own stamp.
+  func noteRemoval(ofAll prefix: String, stamp: UInt64, lastStamp: UInt64) {
+    guard isObserved.load(ordering: .relaxed) else { return }
+    deliver { watches in
+      watches.filter { $0.concerns(removalOf: prefix) }.flatMap {
+        $0.noteRemoval(ofAll: prefix, stamp: stamp, clearStamp: prefix.isEmpty ? lastStamp : 0)
+      }
+    }
+  }
+
+  /// Threads that change one key arrive in any order. Each reports the present state, so the last one is right.
+  @inline(never)
+  private func note(_ key: CacheKey, _ stamp: UInt64, _ cause: ChangeCause) {
+    deliver { watches in
+      var current: UInt64??
+      return watches.compactMap { watch in
+        guard watch.concerns(key.string) else { return nil }
+        let found = current ?? visibleStamp(key, written: cause == .write ? stamp : nil)
+        current = .some(found)
+        return watch.note(key.string, stamp: found, cause.change(of: key.string, exists: found != nil))
+      }
+    }
+  }
+
+  /// The stamp that a read finds under the key, or `nil` without an entry.
+  ///
+  /// - Parameter stamp: The written stamp, for a value that is only in memory or cannot be read.
+  private func visibleStamp(_ key: CacheKey, written stamp: UInt64?) -> UInt64? {
+    do throws(CacheError) {
+      if let header = try reader.header(key)?.header { return header.isExpired(at: clock.now) ? nil : header.stamp }
+    } catch {
+      return stamp
+    }
+    return reader.isHidden(key) ? stamp : nil
   }
 }

@@ -220,18 +220,11 @@ package final class KeyVersions: @unchecked Sendable {
   // Unchecked: the pointer leads to atomics and lives as long as this.
 
   @inlinable static var groupBits: Int { 10 }
+  private let table = AtomicTable(count: 1 << KeyVersions.groupBits)
   @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
   private let closed = Atomic<Bool>(false)
 
-  init() {
-    words = .allocate(capacity: 1 << Self.groupBits)
-    for group in 0..<(1 << Self.groupBits) { (words + group).initialize(to: Atomic(0)) }
-  }
-
-  deinit {
-    words.deinitialize(count: 1 << Self.groupBits)
-    words.deallocate()
-  }
+  init() { words = table.words }
 
   @inlinable @inline(__always)
   func word(hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
@@ -251,5 +244,24 @@ package final class KeyVersions: @unchecked Sendable {
   func close() {
     closed.store(true, ordering: .releasing)
     advanceAll()
+  }
+}
+
+/// Atomic words, initially 0, that live as long as this object.
+final class AtomicTable: @unchecked Sendable {
+  // Unchecked: the pointer leads to atomics.
+
+  let words: UnsafeMutablePointer<Atomic<UInt64>>
+  let count: Int
+
+  init(count: Int) {
+    self.count = count
+    words = .allocate(capacity: count)
+    for index in 0..<count { (words + index).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    words.deinitialize(count: count)
+    words.deallocate()
   }
 }

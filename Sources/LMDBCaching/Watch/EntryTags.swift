@@ -156,7 +156,7 @@ final class TagMark: Sendable {
 ///
 /// Words are set under the journal's lock, at the moment of the removal, and only grow.
 final class TagRemovals: @unchecked Sendable {
-  // Unchecked because of the pointer, whose target is atomic and lives as long as this object.
+  // Unchecked because of the pointer, which leads to the table's atomics.
 
   /// The words without reference counting, valid for the lifetime of the ``TagRemovals``.
   struct Words {
@@ -176,18 +176,11 @@ final class TagRemovals: @unchecked Sendable {
     func latest(of tags: EntryTags) -> UInt64 { tags.hashes.reduce(0) { max($0, latest(of: $1)) } }
   }
 
+  private let table = AtomicTable(count: 1 << Words.groupBits)
   let words: Words
   private let met = Atomic<Bool>(false)
 
-  init() {
-    words = Words(base: .allocate(capacity: 1 << Words.groupBits))
-    for group in 0..<(1 << Words.groupBits) { (words.base + group).initialize(to: Atomic(0)) }
-  }
-
-  deinit {
-    words.base.deinitialize(count: 1 << Words.groupBits)
-    words.base.deallocate()
-  }
+  init() { words = Words(base: table.words) }
 
   /// Requires the journal's lock.
   func note(_ hash: UInt64, stamp: UInt64) {

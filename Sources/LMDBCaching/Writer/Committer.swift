@@ -7,44 +7,13 @@ import Synchronization
 ///
 /// A commit that failed after it took effect may be tried again: the database knows the last stamp of this journal that
 /// it has, so nothing is applied a second time, over what other processes have written since.
-// Sendable: the hooks are set once; the rest belongs to the writer thread, or is Sendable.
-final class Committer: @unchecked Sendable {
-  private let database: EntryDatabase
-  private let journal: Journal
-  private let durability: Durability
-  private let metrics: CacheMetrics
-  private let events: EventLog
-
-  /// Applies journals of dead processes whose writes are older than what is committed next. Is given
-  /// ``CommitBatch/leavesNothing``.
-  var applyOlderJournals: (Bool) throws(CacheError) -> Void = { _ in }
-  /// Drops some entries for a map that cannot grow; returns whether there were any.
-  var evict: () throws(CacheError) -> Bool = { false }
-  /// Drops all entries, in small transactions.
-  var evictAll: () throws(CacheError) -> Bool = { false }
-  /// Gives back what blocks the cache keeps for removals on a full disk.
-  var giveReserve: () -> Void = {}
-  /// Makes free pages holes.
-  var giveFreePages: () throws(CacheError) -> Void = {}
-  /// Told of what the cache holds after each commit.
-  var didCommit: (CacheMetadata) -> Void = { _ in }
-  /// Told that many keys were removed, with them perhaps what others wrote later.
-  var didRemoveMany: () -> Void = {}
-
+// Sendable: it belongs to the writer thread, but for what is Sendable.
+final class Committer: StorePart, @unchecked Sendable {
   /// The stamp of the last write of the journal that is in the database.
   private(set) var committedStamp: UInt64 = 0
 
-  init(_ database: EntryDatabase, _ journal: Journal, durability: Durability, _ metrics: CacheMetrics, events: EventLog)
-  {
-    self.database = database
-    self.journal = journal
-    self.durability = durability
-    self.metrics = metrics
-    self.events = events
-  }
-
   func commit(_ batch: CommitBatch) -> Result<CommitReport, CacheError> {
-    let start = journal.clock.monotonic
+    let start = clock.monotonic
     return outcome { () throws(CacheError) in
       var report: CommitReport
       do throws(CacheError) {
@@ -59,8 +28,8 @@ final class Committer: @unchecked Sendable {
       committedStamp = max(committedStamp, batch.segments.map(\.lastStamp).max() ?? 0)
       database.counters.committedWrites.increment(by: batch.segments.reduce(0) { $0 + $1.count })
       synchronizeIfNeeded(batch, &report)
-      let nanoseconds = journal.clock.monotonic - start
-      metrics.noteCommit(nanoseconds: nanoseconds)
+      let nanoseconds = clock.monotonic - start
+      store.metrics.noteCommit(nanoseconds: nanoseconds)
       database.counters.latencies.commits.record(nanoseconds: nanoseconds)
       return report
     }
@@ -75,22 +44,22 @@ final class Committer: @unchecked Sendable {
   /// Commits the removals of a batch before the rest, with the reserve: LMDB writes new pages before it frees old ones,
   /// and what one transaction frees, the next but one can use.
   private func removeFirst(_ removals: HiddenKeys) throws(CacheError) {
-    giveReserve()
+    store.giveReserve()
     if removals.isEmpty { return }
     let activity = "Removing from \(database.directoryName)"
     do throws(CacheError) {
       try database.transact(activity) { (session) throws(LMDBError) in try remove(removals, &session) }
     } catch {
       // The list of the pages that it frees takes pages, too.
-      guard error.isOfFullDisk, removals.everything != 0, try evictAll() else { throw error }
+      guard error.isOfFullDisk, removals.everything != 0, try store.trimmer.evictAll() else { throw error }
     }
     try database.transact(activity) { _ in }
     // Of the free pages some are holes, which take blocks of the disk when they are used.
-    try giveFreePages()
+    try store.space.sweep()
   }
 
   private func applyInOrder(_ batch: CommitBatch) throws(CacheError) -> CommitReport {
-    try applyOlderJournals(batch.leavesNothing)
+    try store.peers.applyBeforeCommit(leavingNothing: batch.leavesNothing)
     if isMapNearlyFull { _ = makeRoom() }
     return try apply(batch)
   }
@@ -110,7 +79,9 @@ final class Committer: @unchecked Sendable {
       metadata = session.metadata
       journal.committingPosition.store(session.position, ordering: .sequentiallyConsistent)
     }
-    if let metadata { didCommit(metadata) }
+    if let metadata, store.trimmer.limits.withLock({ $0 }).isFarExceeded(by: metadata) {
+      store.maintenance.enqueueTrim()
+    }
     return report
   }
 
@@ -124,7 +95,11 @@ final class Committer: @unchecked Sendable {
     _ segment: JournalSegment, _ session: inout WriteSession, _ report: inout CommitReport
   ) throws(LMDBError) {
     if segment.clearStamp > session.foreignClearStamp { try session.removeAll(stamp: segment.clearStamp) }
-    if segment.clearStamp > 0 || !segment.prefixRemovals.isEmpty || !segment.tagRemovals.isEmpty { didRemoveMany() }
+    if segment.clearStamp > 0 || !segment.prefixRemovals.isEmpty || !segment.tagRemovals.isEmpty {
+      // With them, perhaps, what others wrote later.
+      store.feed.followAgain()
+      store.maintenance.wantSweep()
+    }
     for (tag, stamp) in segment.tagRemovals { try session.removeAll(tag: tag, stamp: stamp) }
     for removal in segment.prefixRemovals {
       try removal.prefix.withBytes { (prefix) throws(LMDBError) in try session.removeAll(withPrefix: prefix) }
@@ -174,7 +149,7 @@ final class Committer: @unchecked Sendable {
 
   /// What went past the journal is in no image of it, and has to be on the disk before its write returns.
   private func synchronizeIfNeeded(_ batch: CommitBatch, _ report: inout CommitReport) {
-    guard durability == .ordered, batch.segments.contains(where: { !$0.isMapped }) else { return }
+    guard store.durability == .ordered, batch.segments.contains(where: { !$0.isMapped }) else { return }
     do throws(CacheError) {
       try database.synchronize()
       report.isSynchronized = true
@@ -212,7 +187,7 @@ final class Committer: @unchecked Sendable {
         ["directory": "\(database.directoryName)", "error": "\(error)"])
     }
     do throws(CacheError) {
-      return try evict()
+      return try store.trimmer.evictTenth()
     } catch {
       return false
     }

@@ -113,9 +113,9 @@ extension DiskStore {
     for entry in batch.entries where batch.frame(of: entry).operation != .removeTag {
       let text = String(decoding: batch.frame(of: entry).key, as: UTF8.self)
       if entry.keyIdentity == nil {
-        changes.noteRemoval(ofAll: text, stamp: firstStamp, lastStamp: lastStamp)
+        feed.noteRemoval(ofAll: text, stamp: firstStamp, lastStamp: lastStamp)
       } else {
-        CacheKey.with(text) { changes.noteChange($0, lastStamp) }
+        CacheKey.with(text) { feed.noteChange($0, lastStamp) }
       }
     }
   }

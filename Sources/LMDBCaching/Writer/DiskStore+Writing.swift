@@ -243,7 +243,7 @@ extension DiskStore {
     }
     for observer in observers.all { observer.didRemoveAll(withPrefix: prefix ?? "", stamp: outcome.stamp) }
     observers.endRemovals(outcome.stamp...outcome.stamp)
-    changes.noteRemoval(ofAll: prefix ?? "", stamp: outcome.stamp, lastStamp: outcome.stamp)
+    feed.noteRemoval(ofAll: prefix ?? "", stamp: outcome.stamp, lastStamp: outcome.stamp)
     isDiskFull = isDiskFull || outcome.failure?.isOfFullDisk ?? false
     if isDiskFull || !outcome.isRecorded && observer == nil {
       do throws(CacheError) {
@@ -277,7 +277,7 @@ extension DiskStore {
         observer.didChange(key.string, hash: key.hash, stamp: stamp)
       }
     }
-    if writer == nil { changes.noteChange(key, stamp) }
+    if writer == nil { feed.noteChange(key, stamp) }
   }
 
   /// Appends to the journal. Waits for the commit if the write is too large for the journal, and in

@@ -47,20 +47,9 @@ final class Writer: @unchecked Sendable {
   // MARK: The thread
 
   /// Starts the thread, which keeps this object alive.
-  ///
-  /// - Throws: `.storageFailed` if no thread can be started.
   func start() throws(CacheError) {
-    do throws(SystemError) {
+    try calling("Starting the thread that writes the cache in \(directoryName)") {
       try PlatformThread.start(name: "lmdb-cache-writer") { [self] in run() }
-    } catch {
-      lock.withLock {
-        machine.end()
-        publish()
-      }
-      throw CacheError(
-        .storageFailed,
-        "No thread can be started to write the cache in \(directoryName). Raise the limit of processes (ulimit -u), or end "
-          + "some.", underlying: error)
     }
   }
 
