@@ -19,9 +19,15 @@ extension EntryDatabase {
     return status
   }
 
-  static func tagStatus(_ txn: borrowing ReadTransaction) throws(LMDBError) -> TagStatus {
-    try TagStatus.key.withBytes { (key) throws(LMDBError) in try txn.withValue(forKey: key) { TagStatus($0) } }
-      ?? TagStatus()
+  static func tagStatus(_ txn: borrowing some EntryTransaction & ~Copyable) throws(LMDBError) -> TagStatus {
+    try txn.value(TagStatus.key) { TagStatus($0) } ?? TagStatus()
+  }
+
+  /// The stamp of the last removal by the tag, or 0 if there was none or it is forgotten.
+  static func removal(ofTag hash: UInt64, _ txn: borrowing some EntryTransaction & ~Copyable) throws(LMDBError)
+    -> UInt64
+  {
+    try txn.value(TagStatus.key(ofTag: hash)) { TagStatus.stamp($0) } ?? 0
   }
 
   func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
@@ -32,18 +38,15 @@ extension EntryDatabase {
   }
 
   static func isRemoved(
-    _ tags: TagHashes, writtenAt stamp: UInt64, in txn: borrowing ReadTransaction
+    _ tags: TagHashes, writtenAt stamp: UInt64, in txn: borrowing some EntryTransaction & ~Copyable
   ) throws(LMDBError) -> Bool {
-    for hash in tags {
-      let removal = try TagStatus.key(ofTag: hash).withBytes { (key) throws(LMDBError) in
-        try txn.withValue(forKey: key) { TagStatus.stamp($0) } ?? 0
-      }
-      if removal > stamp { return true }
-    }
+    for hash in tags where try removal(ofTag: hash, txn) > stamp { return true }
     return false
   }
 
-  static func isRemoved(_ header: RecordHeader, in txn: borrowing ReadTransaction) throws(LMDBError) -> Bool {
+  static func isRemoved(_ header: RecordHeader, in txn: borrowing some EntryTransaction & ~Copyable) throws(LMDBError)
+    -> Bool
+  {
     guard let tags = header.tags else { return false }
     return try isRemoved(tags, writtenAt: header.stamp, in: txn)
   }
@@ -54,14 +57,8 @@ extension EntryDatabase {
       var removals: [UInt64: UInt64] = [:]
       let status = try Self.tagStatus(txn)
       if status.last == 0 { return (removals, status) }
-      try TagStatus.key.withBytes { (start) throws(LMDBError) in
-        try txn.withCursor { (cursor) throws(LMDBError) in
-          var position = try cursor.seek(toKeyAtOrAfter: start)
-          while let entry = position, entry.key.hasPrefix(start) {
-            if let tag = TagStatus.tag(ofKey: entry.key) { removals[tag] = TagStatus.stamp(entry.value) }
-            position = try cursor.next()
-          }
-        }
+      try txn.forEach(withPrefix: TagStatus.key) { entry in
+        if let tag = TagStatus.tag(ofKey: entry.key) { removals[tag] = TagStatus.stamp(entry.value) }
       }
       return (removals, status)
     }
@@ -70,85 +67,46 @@ extension EntryDatabase {
 
 /// Removals by tag (``TagStatus``).
 extension WriteSession {
-  func tagRecords() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
-    try records(withPrefix: TagStatus.key)
-  }
-
-  func tagStatus() throws(LMDBError) -> TagStatus {
-    try TagStatus.key.withBytes { (key) throws(LMDBError) in try txn.withValue(forKey: key) { TagStatus($0) } }
-      ?? TagStatus()
-  }
-
-  private func write(_ status: TagStatus) throws(LMDBError) {
-    try TagStatus.key.withBytes { (key) throws(LMDBError) in
-      try status.stored.withBytes { (stored) throws(LMDBError) in try txn.put(stored, forKey: key) }
-    }
-  }
-
-  /// The stamp of the last removal by the tag, or 0 if there was none or it is forgotten.
-  private func removal(ofTag hash: UInt64) throws(LMDBError) -> UInt64 {
-    try TagStatus.key(ofTag: hash).withBytes { (key) throws(LMDBError) in
-      try txn.withValue(forKey: key) { TagStatus.stamp($0) } ?? 0
-    }
-  }
+  private func write(_ status: TagStatus) throws(LMDBError) { try txn.put(status.stored, TagStatus.key) }
 
   /// Hides every entry that has the tag and is older than `stamp`, even if committed later. Upkeep deletes the records.
   mutating func removeAll(tag hash: UInt64, stamp: UInt64) throws(LMDBError) {
-    if try removal(ofTag: hash) >= stamp { return }
-    try TagStatus.key(ofTag: hash).withBytes { (key) throws(LMDBError) in
-      try withUnsafeBytes(of: stamp.littleEndian) { Array($0) }.withBytes { (stamp) throws(LMDBError) in
-        try txn.put(stamp, forKey: key)
-      }
-    }
-    var status = try tagStatus()
+    if try EntryDatabase.removal(ofTag: hash, txn) >= stamp { return }
+    try txn.put(withUnsafeBytes(of: stamp.littleEndian) { Array($0) }, TagStatus.key(ofTag: hash))
+    var status = try EntryDatabase.tagStatus(txn)
     status.last = max(status.last, stamp)
     try write(status)
     metadata.lastStamp = max(metadata.lastStamp, stamp)
   }
 
-  func isRemoved(_ header: RecordHeader) throws(LMDBError) -> Bool {
-    guard let tags = header.tags else { return false }
-    for hash in tags where try removal(ofTag: hash) > header.stamp { return true }
-    return false
-  }
-
   /// Whether a record committed late was removed by one of its tags, as far as is still known.
   func isRemovedOrForgotten(_ header: RecordHeader) throws(LMDBError) -> Bool {
-    let status = try tagStatus()
+    let status = try EntryDatabase.tagStatus(txn)
     if header.stamp > status.last { return false }
     if header.stamp <= status.forgotten { return true }
-    return try isRemoved(header)
+    return try EntryDatabase.isRemoved(header, in: txn)
   }
 
   /// Notes that the database holds no entry removed by tag up to a stamp.
   func noteSweep(upTo stamp: UInt64) throws(LMDBError) {
-    var status = try tagStatus()
+    var status = try EntryDatabase.tagStatus(txn)
     status.swept = max(status.swept, min(stamp, status.last))
     try write(status)
   }
 
   /// Forgets up to `limit` removals up to `stamp`. The database must hold none of their entries.
   func forgetTags(upTo stamp: UInt64, limit: Int) throws(LMDBError) {
-    var status = try tagStatus()
+    var status = try EntryDatabase.tagStatus(txn)
     if status.last == 0 { return }
     var forgotten = status.forgotten
-    try TagStatus.key.withBytes { (start) throws(LMDBError) in
-      try txn.withCursor { (cursor) throws(LMDBError) in
-        var position = try cursor.seek(toKeyAtOrAfter: start)
-        var count = 0
-        while let entry = position, entry.key.hasPrefix(start), count < limit {
-          let removal = TagStatus.stamp(entry.value)
-          if TagStatus.tag(ofKey: entry.key) == nil || removal > stamp {
-            position = try cursor.next()
-            continue
-          }
-          forgotten = max(forgotten, removal)
-          count += 1
-          try cursor.remove()
-          position = try cursor.current() ?? nil
-        }
-      }
+    var keys: [[UInt8]] = []
+    try txn.forEach(withPrefix: TagStatus.key) { entry in
+      let removal = TagStatus.stamp(entry.value)
+      guard keys.count < limit, TagStatus.tag(ofKey: entry.key) != nil, removal <= stamp else { return }
+      forgotten = max(forgotten, removal)
+      keys.append(Array(entry.key))
     }
+    for key in keys { try txn.remove(key) }
     if forgotten == status.forgotten { return }
     status.forgotten = forgotten
     status.swept = max(status.swept, forgotten)

@@ -230,57 +230,86 @@ extension LMDBError {
   }
 }
 
+/// The transactions in which entries and the cache's own records are read.
+protocol EntryTransaction: ~Copyable {
+  func withValue<R: ~Copyable>(
+    forKey key: UnsafeRawBufferPointer, in database: Database, _ body: (UnsafeRawBufferPointer) throws(LMDBError) -> R
+  ) throws(LMDBError) -> R?
+
+  func withCursor<R: ~Copyable>(
+    in database: Database, _ body: (borrowing Cursor) throws(LMDBError) -> R
+  ) throws(LMDBError) -> R
+}
+
+extension ReadTransaction: EntryTransaction {}
+extension WriteTransaction: EntryTransaction {}
+
+extension EntryTransaction where Self: ~Copyable {
+  func value<R>(_ key: [UInt8], _ read: (UnsafeRawBufferPointer) -> R) throws(LMDBError) -> R? {
+    try key.withBytes { (key) throws(LMDBError) in try withValue(forKey: key, in: .main) { read($0) } }
+  }
+
+  /// Visits the records whose keys start with `prefix`.
+  func forEach(withPrefix prefix: [UInt8], _ body: (Cursor.Entry) -> Void) throws(LMDBError) {
+    try prefix.withBytes { (prefix) throws(LMDBError) in
+      try withCursor(in: .main) { (cursor) throws(LMDBError) in
+        var position = try cursor.seek(toKeyAtOrAfter: prefix)
+        while let entry = position, entry.key.hasPrefix(prefix) {
+          body(entry)
+          position = try cursor.next()
+        }
+      }
+    }
+  }
+}
+
+extension WriteTransaction {
+  func put(_ value: [UInt8], _ key: [UInt8]) throws(LMDBError) {
+    try key.withBytes { (key) throws(LMDBError) in
+      try value.withBytes { (value) throws(LMDBError) in try put(value, forKey: key) }
+    }
+  }
+
+  func remove(_ key: [UInt8]) throws(LMDBError) {
+    _ = try key.withBytes { (key) throws(LMDBError) in try remove(forKey: key) }
+  }
+}
+
 extension EntryDatabase {
   /// The committed counts and costs.
   func metadata() throws(CacheError) -> CacheMetadata {
     try reading("Reading the counts of \(directoryName)") { (txn) throws(LMDBError) in try Self.metadata(txn) }
   }
 
-  static func metadata(_ txn: borrowing ReadTransaction) throws(LMDBError) -> CacheMetadata {
-    guard case .metadata(let metadata)? = try readMetadata(txn) else { throw damagedMetadata }
+  static func metadata(_ txn: borrowing some EntryTransaction & ~Copyable) throws(LMDBError) -> CacheMetadata {
+    guard case .metadata(let metadata)? = try readMetadata(txn) else {
+      throw LMDBError(
+        code: .corrupted, operation: "EntryDatabase.metadata", message: "The cache's own record is gone or damaged.")
+    }
     return metadata
   }
 
-  static var damagedMetadata: LMDBError {
-    LMDBError(
-      code: .corrupted, operation: "EntryDatabase.metadata", message: "The cache's own record is gone or damaged.")
-  }
-
   /// Returns `nil` if the record is missing: a new database, or another kind.
-  static func readMetadata(_ txn: borrowing WriteTransaction) throws(LMDBError) -> CacheMetadata.Reading? {
-    try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
-      try txn.withValue(forKey: key) { CacheMetadata.read($0) }
-    }
-  }
-
-  static func readMetadata(_ txn: borrowing ReadTransaction) throws(LMDBError) -> CacheMetadata.Reading? {
-    try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
-      try txn.withValue(forKey: key) { CacheMetadata.read($0) }
-    }
+  static func readMetadata(_ txn: borrowing some EntryTransaction & ~Copyable) throws(LMDBError) -> CacheMetadata
+    .Reading?
+  {
+    try txn.value(CacheMetadata.key) { CacheMetadata.read($0) }
   }
 
   static func write(_ metadata: CacheMetadata, _ txn: borrowing WriteTransaction) throws(LMDBError) {
     var bytes = [UInt8](repeating: 0, count: CacheMetadata.size)
     bytes.withUnsafeMutableBytes { metadata.write(to: $0) }
-    try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
-      try bytes.withBytes { (bytes) throws(LMDBError) in try txn.put(bytes, forKey: key) }
-    }
+    try txn.put(bytes, CacheMetadata.key)
   }
-}
 
-extension EntryDatabase {
   func removalMarks() throws(CacheError) -> RemovalMarks {
     try reading("Reading what was removed from \(directoryName)") { (txn) throws(LMDBError) in
-      let prefixes = try PrefixRemovals.key.withBytes { (key) throws(LMDBError) in
-        try txn.withValue(forKey: key) { PrefixRemovals($0) } ?? PrefixRemovals()
-      }
-      return RemovalMarks(
-        clear: try Self.metadata(txn).clearStamp, tag: try Self.tagStatus(txn), prefixes: prefixes)
+      RemovalMarks(
+        clear: try Self.metadata(txn).clearStamp, tag: try Self.tagStatus(txn),
+        prefixes: try txn.value(PrefixRemovals.key) { PrefixRemovals($0) } ?? PrefixRemovals())
     }
   }
-}
 
-extension EntryDatabase {
   struct ValueUsage {
     /// Omits unreferenced segments.
     var segments: [UInt64: SegmentUsage] = [:]
@@ -293,14 +322,8 @@ extension EntryDatabase {
   func valueUsage() throws(CacheError) -> ValueUsage {
     try reading("Reading what is in use of the values in \(directoryName)") { (txn) throws(LMDBError) in
       var usage = ValueUsage(transactionID: txn.id)
-      try SegmentUsage.keyPrefix.withBytes { (prefix) throws(LMDBError) in
-        try txn.withCursor { (cursor) throws(LMDBError) in
-          var position = try cursor.seek(toKeyAtOrAfter: prefix)
-          while let entry = position, let segment = SegmentUsage.segment(ofKey: entry.key) {
-            usage.segments[segment] = SegmentUsage(entry.value)
-            position = try cursor.next()
-          }
-        }
+      try txn.forEach(withPrefix: SegmentUsage.keyPrefix) { entry in
+        if let segment = SegmentUsage.segment(ofKey: entry.key) { usage.segments[segment] = SegmentUsage(entry.value) }
       }
       return usage
     }
@@ -313,9 +336,7 @@ extension EntryDatabase {
     try reading("Looking for values of \(directoryName)") { (txn) throws(LMDBError) in
       var found: [(key: [UInt8], pointer: ValuePointer)] = []
       for value in values {
-        let pointer = try value.key.withBytes { (key) throws(LMDBError) in
-          try txn.withValue(forKey: key) { ValuePointer(in: $0, RecordHeader($0)) } ?? nil
-        }
+        let pointer = try txn.value(value.key) { ValuePointer(in: $0, RecordHeader($0)) } ?? nil
         if pointer == value.pointer { found.append(value) }
       }
       return found
@@ -331,19 +352,11 @@ extension EntryDatabase {
 
   /// Replaces the value log usage in the database.
   static func write(_ usage: [UInt64: SegmentUsage], _ txn: borrowing WriteTransaction) throws(LMDBError) {
-    try SegmentUsage.keyPrefix.withBytes { (prefix) throws(LMDBError) in
-      try txn.withCursor { (cursor) throws(LMDBError) in
-        var position = try cursor.seek(toKeyAtOrAfter: prefix)
-        while let entry = position, SegmentUsage.segment(ofKey: entry.key) != nil {
-          try cursor.remove()
-          position = try cursor.current() ?? nil
-        }
-      }
+    var old: [[UInt8]] = []
+    try txn.forEach(withPrefix: SegmentUsage.keyPrefix) { entry in
+      if SegmentUsage.segment(ofKey: entry.key) != nil { old.append(Array(entry.key)) }
     }
-    for (segment, usage) in usage {
-      try SegmentUsage.key(segment).withBytes { (key) throws(LMDBError) in
-        try usage.stored.withBytes { (stored) throws(LMDBError) in try txn.put(stored, forKey: key) }
-      }
-    }
+    for key in old { try txn.remove(key) }
+    for (segment, usage) in usage { try txn.put(usage.stored, SegmentUsage.key(segment)) }
   }
 }

@@ -20,11 +20,8 @@ struct WriteSession: ~Copyable {
     self.environment = environment
     self.databaseKey = databaseKey
     let txn = try environment.beginWrite()
-    guard case .metadata(let metadata)? = try EntryDatabase.readMetadata(txn) else {
-      throw EntryDatabase.damagedMetadata
-    }
+    metadata = try EntryDatabase.metadata(txn)
     self.txn = txn
-    self.metadata = metadata
     foreignClearStamp = metadata.clearStamp
   }
 
@@ -156,7 +153,9 @@ struct WriteSession: ~Copyable {
   ) throws(LMDBError) -> Result<UInt64, CacheError> {
     try txn.withValue(forKey: databaseKey) { (bytes) throws(LMDBError) -> Result<UInt64, CacheError> in
       guard let header = RecordHeader(bytes) else { return .failure(unreadable(bytes)) }
-      guard header.belongs(to: cacheKey, in: bytes), !header.isExpired(at: now), try !isRemoved(header) else {
+      guard header.belongs(to: cacheKey, in: bytes), !header.isExpired(at: now),
+        try !EntryDatabase.isRemoved(header, in: txn)
+      else {
         return .success(0)
       }
       return .success(header.stamp)
@@ -278,13 +277,11 @@ struct WriteSession: ~Copyable {
 
   /// Removes every committed entry, whole pages at a time.
   mutating func removeAllEntries() throws(LMDBError) {
-    let kept = try committedStamps() + tagRecords() + prefixRemovalRecords()
+    let kept =
+      try committedStamps() + records(withPrefix: TagStatus.key)
+      + records(withPrefix: PrefixRemovals.key).filter { $0.key == PrefixRemovals.key }
     try txn.removeAll()
-    for (key, value) in kept {
-      try key.withBytes { (key) throws(LMDBError) in
-        try value.withBytes { (value) throws(LMDBError) in try txn.put(value, forKey: key) }
-      }
-    }
+    for (key, value) in kept { try txn.put(value, key) }
     metadata.count = 0
     metadata.cost = 0
     metadata.expiring = 0
@@ -305,14 +302,9 @@ struct WriteSession: ~Copyable {
 
   private func writeUsage() throws(LMDBError) {
     for (segment, change) in usage where change != SegmentUsage() {
-      try SegmentUsage.key(segment).withBytes { (key) throws(LMDBError) in
-        let usage = try (txn.withValue(forKey: key) { SegmentUsage($0) } ?? SegmentUsage()) + change
-        if usage.count <= 0 {
-          _ = try txn.remove(forKey: key)
-        } else {
-          try usage.stored.withBytes { (stored) throws(LMDBError) in try txn.put(stored, forKey: key) }
-        }
-      }
+      let key = SegmentUsage.key(segment)
+      let usage = try (txn.value(key) { SegmentUsage($0) } ?? SegmentUsage()) + change
+      if usage.count <= 0 { try txn.remove(key) } else { try txn.put(usage.stored, key) }
     }
   }
 
@@ -323,9 +315,7 @@ struct WriteSession: ~Copyable {
   }
 
   func committedStamp(ofJournal journal: UInt64) throws(LMDBError) -> UInt64 {
-    try Self.committedStampKey(journal).withBytes { (key) throws(LMDBError) in
-      try txn.withValue(forKey: key) { $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0 } ?? 0
-    }
+    try txn.value(Self.committedStampKey(journal)) { $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0 } ?? 0
   }
 
   func setCommittedStamp(_ stamp: UInt64, ofJournal journal: UInt64) throws(LMDBError) {
@@ -335,15 +325,11 @@ struct WriteSession: ~Copyable {
   static func setCommittedStamp(
     _ stamp: UInt64, ofJournal journal: UInt64, _ txn: borrowing WriteTransaction
   ) throws(LMDBError) {
-    try committedStampKey(journal).withBytes { (key) throws(LMDBError) in
-      try withUnsafePointer(to: stamp) { (stamp) throws(LMDBError) in
-        try txn.put(UnsafeRawBufferPointer(start: stamp, count: 8), forKey: key)
-      }
-    }
+    try txn.put(withUnsafeBytes(of: stamp) { Array($0) }, committedStampKey(journal))
   }
 
   func removeCommittedStamp(ofJournal journal: UInt64) throws(LMDBError) {
-    _ = try Self.committedStampKey(journal).withBytes { (key) throws(LMDBError) in try txn.remove(forKey: key) }
+    try txn.remove(Self.committedStampKey(journal))
   }
 
   func journalsWithCommittedStamp() throws(LMDBError) -> [UInt64] {
@@ -358,23 +344,19 @@ struct WriteSession: ~Copyable {
 
   /// The cache's internal records whose keys start with `prefix`.
   func records(withPrefix prefix: [UInt8]) throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
-    try prefix.withBytes { (start) throws(LMDBError) in
-      try txn.withCursor { (cursor) throws(LMDBError) in
-        var found: [(key: [UInt8], value: [UInt8])] = []
-        var position = try cursor.seek(toKeyAtOrAfter: start)
-        while let entry = position, entry.key.hasPrefix(start) {
-          found.append((Array(entry.key), Array(entry.value)))
-          position = try cursor.next()
-        }
-        return found
-      }
-    }
+    var found: [(key: [UInt8], value: [UInt8])] = []
+    try txn.forEach(withPrefix: prefix) { found.append((Array($0.key), Array($0.value))) }
+    return found
   }
 
   // MARK: Ending
 
   consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) {
-    try noteRemovals(ofPrefixes: removedPrefixes)
+    if !removedPrefixes.isEmpty {
+      var removals = try txn.value(PrefixRemovals.key) { PrefixRemovals($0) } ?? PrefixRemovals()
+      removals.note(removedPrefixes, stamp: metadata.lastStamp)
+      try txn.put(removals.stored, PrefixRemovals.key)
+    }
     try EntryDatabase.write(metadata, txn)
     try writeUsage()
     let position = position
@@ -388,20 +370,4 @@ struct WriteSession: ~Copyable {
   }
 
   consuming func abort() { txn.abort() }
-}
-
-/// Marks of removals by prefix (``PrefixRemovals``).
-extension WriteSession {
-  func noteRemovals(ofPrefixes prefixes: [[UInt8]]) throws(LMDBError) {
-    if prefixes.isEmpty { return }
-    try PrefixRemovals.key.withBytes { (key) throws(LMDBError) in
-      var removals = try txn.withValue(forKey: key) { PrefixRemovals($0) } ?? PrefixRemovals()
-      removals.note(prefixes, stamp: metadata.lastStamp)
-      try removals.stored.withBytes { (bytes) throws(LMDBError) in try txn.put(bytes, forKey: key) }
-    }
-  }
-
-  func prefixRemovalRecords() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
-    try records(withPrefix: PrefixRemovals.key).filter { $0.key == PrefixRemovals.key }
-  }
 }
