@@ -1,5 +1,5 @@
 import CLMDB
-import Platform
+@_exported public import Platform
 
 /// Every call of liblmdb in this module. Statuses are not judged here.
 ///
@@ -234,4 +234,47 @@ enum Calls {
     if let status = fault(.cursorDel, mdb_txn_env(mdb_cursor_txn(cursor))) { return status }
     return mdb_cursor_del(cursor, 0)
   }
+}
+
+extension MDB_val {
+  /// Points at bytes that the caller keeps alive. LMDB never writes through a key's pointer, and through a value's only
+  /// in a reserving put.
+  @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+  }
+
+  @inline(__always)
+  var bytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: mv_data, count: mv_size)
+  }
+}
+
+// Users of this module need the files and locks of Platform with it.
+
+extension FaultInjection.Call {
+  package static let envCreate = Self(rawValue: "mdb_env_create")
+  package static let envSetMaxReaders = Self(rawValue: "mdb_env_set_maxreaders")
+  package static let envSetMaxDatabases = Self(rawValue: "mdb_env_set_maxdbs")
+  package static let envSetMapSize = Self(rawValue: "mdb_env_set_mapsize")
+  package static let envOpen = Self(rawValue: "mdb_env_open")
+  package static let envSync = Self(rawValue: "mdb_env_sync")
+  package static let envInfo = Self(rawValue: "mdb_env_info")
+  package static let envStat = Self(rawValue: "mdb_env_stat")
+  package static let envGetDescriptor = Self(rawValue: "mdb_env_get_fd")
+  package static let readerCheck = Self(rawValue: "mdb_reader_check")
+  package static let readerList = Self(rawValue: "mdb_reader_list")
+  package static let txnBegin = Self(rawValue: "mdb_txn_begin")
+  package static let txnRenew = Self(rawValue: "mdb_txn_renew")
+  package static let txnCommit = Self(rawValue: "mdb_txn_commit")
+  package static let dbiOpen = Self(rawValue: "mdb_dbi_open")
+  package static let stat = Self(rawValue: "mdb_stat")
+  package static let drop = Self(rawValue: "mdb_drop")
+  package static let get = Self(rawValue: "mdb_get")
+  package static let put = Self(rawValue: "mdb_put")
+  package static let del = Self(rawValue: "mdb_del")
+  package static let cursorOpen = Self(rawValue: "mdb_cursor_open")
+  package static let cursorGet = Self(rawValue: "mdb_cursor_get")
+  package static let cursorPut = Self(rawValue: "mdb_cursor_put")
+  package static let cursorDel = Self(rawValue: "mdb_cursor_del")
 }

@@ -1,4 +1,5 @@
 import CLMDB
+import CPlatform
 import Platform
 import Synchronization
 
@@ -97,4 +98,256 @@ extension Environment {
       throw LMDBError(status: status, operation: .envSetMapSize)
     }
   }
+}
+
+extension Environment {
+  /// Progress of returning free space.
+  package struct FreeSpaceProgress: Sendable {
+    /// The page to continue from; `nil` when done.
+    package var next: UInt64?
+    /// Bytes turned into holes.
+    package var bytes = 0
+  }
+
+  /// Punches holes into free pages, a part at a time, to return their space to the file system. LMDB never shrinks its
+  /// file; it keeps its length, and LMDB writes to the holes when it reuses the pages.
+  ///
+  /// Holds the write lock, and takes only pages that the next write transaction could overwrite: neither a snapshot of
+  /// any process nor the state after a power cut refers to them. This relies on the same order of commits as LMDB's own
+  /// page reuse.
+  ///
+  /// - Parameters:
+  ///   - first: The page to begin with.
+  ///   - limit: Nanoseconds of punching until it stops.
+  ///   - condition: Evaluated under the write lock; if false, nothing is done. The lock file must be the one that all
+  ///     readers of the data file use.
+  /// - Throws: `.system(EOPNOTSUPP)` if the file system has no holes; the errors of beginning a write transaction.
+  package func punchFreePages(
+    from first: UInt64 = 0, within limit: Int64, if condition: () throws(LMDBError) -> Bool = { true }
+  ) throws(LMDBError) -> FreeSpaceProgress {
+    let transaction = try beginWrite()
+    do throws(LMDBError) {
+      let isAllowed = try condition()
+      let progress =
+        isAllowed
+        ? try punchFreePages(from: first, within: limit, last: transaction.id &- 1) : FreeSpaceProgress()
+      transaction.abort()
+      return progress
+    } catch {
+      transaction.abort()
+      throw error
+    }
+  }
+
+  /// Requires the write lock.
+  private func punchFreePages(
+    from first: UInt64, within limit: Int64, last: UInt64
+  ) throws(LMDBError) -> FreeSpaceProgress {
+    guard let locks else { throw LMDBError(code: .closed, operation: "Environment.punchFreePages") }
+    // The next transaction may overwrite pages freed before the last commit and before the oldest snapshot.
+    let oldest = try readers().reduce(last) { min($0, $1.transactionID) }
+    let info = try info()
+    let pageSize = info.pageSize
+    let pages = try freePages(from: first, below: UInt64(info.mapSize / pageSize), freedBefore: oldest)
+    // From here on, so that each call makes progress however long the lock and the list took.
+    let deadline = MonotonicClock.nanoseconds.addingClamped(limit)
+    var progress = FreeSpaceProgress()
+    var index = 0
+    while index < pages.count {
+      if MonotonicClock.nanoseconds > deadline {
+        progress.next = pages[index]
+        break
+      }
+      var end = index + 1
+      while end < pages.count, pages[end] == pages[end - 1] + 1 { end += 1 }
+      let (offset, size) = (Int(pages[index]) * pageSize, (end - index) * pageSize)
+      try locks.punchHole(at: offset, size: size)
+      progress.bytes += size
+      index = end
+    }
+    return progress
+  }
+
+  /// Free pages in ascending order. LMDB stores them in a database keyed by the transaction that freed them.
+  ///
+  /// - Parameter end: The first page that is not in the map.
+  private func freePages(from first: UInt64, below end: UInt64, freedBefore oldest: UInt64) throws(LMDBError)
+    -> [UInt64]
+  {
+    var pages: [UInt64] = []
+    // LMDB gives only snapshots access to that database.
+    try withReadTransaction { (snapshot) throws(LMDBError) in
+      try snapshot.withCursor(in: Database(handle: 0)) { (cursor) throws(LMDBError) in
+        var position = try cursor.first()
+        while let record = position {
+          guard record.key.count == 8, record.key.loadUnaligned(as: UInt64.self) < oldest else { return }
+          let words = record.value.count / 8
+          guard words > 0 else { throw Self.damagedFreeList }
+          let count = record.value.loadUnaligned(as: UInt64.self)
+          guard count < UInt64(words) else { throw Self.damagedFreeList }
+          for index in 0..<Int(count) {
+            let page = record.value.loadUnaligned(fromByteOffset: (index + 1) * 8, as: UInt64.self)
+            guard page < end else { throw Self.damagedFreeList }
+            if page >= first { pages.append(page) }
+          }
+          position = try cursor.next()
+        }
+      }
+    }
+    pages.sort()
+    return pages
+  }
+
+  private static var damagedFreeList: LMDBError {
+    LMDBError(
+      code: .corrupted, operation: "Environment.punchFreePages", message: "The list of free pages is damaged.")
+  }
+}
+
+extension Environment {
+  /// Takes the interprocess writer lock. The caller holds `writerMutex`.
+  ///
+  /// - Throws: `.lockTimeout` after `options.waits.otherProcesses`.
+  func takeWriterLock(_ operation: String) throws(LMDBError) {
+    guard let locks else { throw LMDBError(code: .panic, operation: operation) }
+    guard try !locks.takeWriter(within: options.waits.otherProcesses) else { return }
+    throw Self.lockTimeout(locks, operation)
+  }
+
+  /// Keeps other processes from writing until ``releaseWriterLock(for:)``. This process's transactions continue.
+  ///
+  /// - Throws: `.lockTimeout`; `.busy` in a write transaction.
+  package func keepWriterLock(for owner: AnyObject) throws(LMDBError) {
+    try lockWriter("Environment.keepWriterLock")
+    defer { unlockWriter() }
+    try takeWriterLock("Environment.keepWriterLock")
+    locks?.keepWriter(for: owner)
+  }
+
+  /// Does nothing if this owner does not keep the lock.
+  package func releaseWriterLock(for owner: AnyObject) {
+    writerMutex.lock()
+    defer { writerMutex.unlock() }
+    locks?.endKeepingWriter(for: owner)
+  }
+
+  /// Runs `body`, in which LMDB takes its reader table's mutex, while no other process does.
+  func changingReaderTable<R>(_ body: () -> R) throws(LMDBError) -> R {
+    guard let locks else { throw LMDBError(code: .panic, operation: "mdb_txn_begin") }
+    readerTableMutex.lock()
+    defer { readerTableMutex.unlock() }
+    return try Self.changingReaderTable(locks, options) { () throws(LMDBError) in body() }
+  }
+
+  /// For an environment that is not shared yet.
+  static func changingReaderTable<R>(
+    _ locks: FileLocks, _ options: Options, _ body: () throws(LMDBError) -> R
+  ) throws(LMDBError) -> R {
+    // The file may be read-only; then there are no locks to wait for.
+    if options.isReadOnly { return try body() }
+    guard try locks.takeReaderTable(within: options.waits.otherProcesses) else {
+      throw lockTimeout(locks, "mdb_txn_begin")
+    }
+    defer { locks.releaseReaderTable() }
+    return try body()
+  }
+
+  static func lockTimeout(_ locks: FileLocks, _ operation: String) -> LMDBError {
+    let remedy: String
+    // The holder only improves the message.
+    let holder: LockHolder?
+    do throws(LMDBError) { holder = try locks.holder() } catch { holder = nil }
+    if let holder {
+      remedy = "Another process holds a lock of the file and does not let go: \(holder)."
+    } else {
+      remedy =
+        "Another process holds a lock of the file and does not let go. Look for a suspended one (state T) among "
+        + "those that use it, and continue it or end it."
+    }
+    return LMDBError(code: .lockTimeout, operation: operation, message: remedy)
+  }
+}
+
+extension Environment {
+  /// A reader table slot with an open snapshot, of any process.
+  public struct Reader: Sendable, Equatable {
+    public var process: Int32
+    /// The last transaction visible to the snapshot. Pages that later ones free are not reused until it ends.
+    public var transactionID: UInt64
+  }
+
+  /// All open snapshots of all processes (`mdb_reader_list`), including dead ones until ``checkReaders()``.
+  public func readers() throws(LMDBError) -> [Reader] {
+    try use("Environment.readers") { () throws(LMDBError) in
+      let lines = ReaderLines()
+      let status = Calls.listReaders(
+        handle,
+        { line, lines in
+          guard let line, let lines else { return 0 }
+          Unmanaged<ReaderLines>.fromOpaque(lines).takeUnretainedValue().text += String(cString: line)
+          return 0
+        }, Unmanaged.passUnretained(lines).toOpaque())
+      guard status >= 0 else { throw LMDBError(status: status, operation: .readerList) }
+      return withExtendedLifetime(lines) { lines.readers }
+    }
+  }
+
+  /// LMDB's output: a header, then a line per slot with the process, the thread and the transaction ("-" for none).
+  private final class ReaderLines {
+    var text = ""
+
+    var readers: [Reader] {
+      text.split(separator: "\n").compactMap { line in
+        let words = line.split(separator: " ")
+        guard words.count == 3, let process = Int32(words[0]), let id = UInt64(words[2]) else { return nil }
+        return Reader(process: process, transactionID: id)
+      }
+    }
+  }
+}
+
+extension Environment {
+  /// The tree of a snapshot of this process; `nil` while the map's address is unknown.
+  @inline(__always)
+  func tree(of transaction: OpaquePointer) -> Tree? {
+    guard let map = UnsafeRawPointer(bitPattern: control.pointee.map.load(ordering: .acquiring)),
+      let main = metaPages.mainTree(of: Calls.id(transaction))
+    else { return nil }
+    let pages = control.pointee.mapPages.load(ordering: .relaxed)
+    return Tree(
+      map: map, root: main.root, end: min(main.end, pages), depth: main.depth, pageSize: metaPages.pageSize,
+      control: control)
+  }
+
+  /// Prefetches the first memory that a lookup in the main database reads, before its transaction begins, which takes
+  /// as long.
+  @inline(__always)
+  package func prefetch(_ key: UnsafeRawBufferPointer) { control.pointee.hints.prefetch(PathHints.hash(key)) }
+
+  /// Derives the map's address from a value in it, as LMDB does not provide it. The caller's snapshot keeps the map in
+  /// place.
+  func learnMap(of value: UnsafeRawBufferPointer, _ transaction: OpaquePointer) {
+    #if _endian(little) && _pointerBitWidth(_64)
+      let pageSize = metaPages.pageSize
+      guard pageSize == MemoryMap.pageSize, let address = value.baseAddress,
+        let environment = Calls.environment(of: transaction)
+      else { return }
+      var information = MDB_envinfo()
+      guard Calls.information(environment, &information) == MDB_SUCCESS else { return }
+      let pages = UInt64(information.me_mapsize / pageSize)
+      // A value lies in a page that begins with its own number, or after the page that does.
+      let page = UnsafeRawPointer(bitPattern: UInt(bitPattern: address) & ~UInt(pageSize - 1))
+      guard let page else { return }
+      let number = page.load(as: UInt64.self)
+      guard number >= 2, number < pages, UInt(bitPattern: page) / UInt(pageSize) > number,
+        let base = UnsafeRawPointer(bitPattern: UInt(bitPattern: page) - UInt(number) * UInt(pageSize)),
+        cplatform_is_resident(base, 2 * pageSize) == 1, metaPages.isShown(at: base)
+      else { return }
+      control.pointee.mapPages.store(pages, ordering: .relaxed)
+      control.pointee.map.store(UInt(bitPattern: base), ordering: .releasing)
+    #endif
+  }
+
+  /// Called before the map moves, while it is unused.
+  func forgetMap() { control.pointee.map.store(0, ordering: .releasing) }
 }

@@ -203,3 +203,324 @@ extension Environment.Options {
       || maxDatabases < other.maxDatabases
   }
 }
+
+/// A newly opened C environment with its file resources.
+struct OpenFiles {
+  static let dataFile = "data.mdb"
+  static let lockFile = "lock.mdb"
+
+  let directory: Directory
+  /// The `MDB_env`.
+  let handle: OpaquePointer
+  /// LMDB's own descriptor of the data file.
+  let descriptor: Int32
+  let locks: FileLocks
+  let files: EnvironmentFiles
+  /// Bytes.
+  let pageSize: Int
+
+  /// Opens or creates the files in a directory. No other thread may be opening them or have the lock file open: see
+  /// ``Registry``.
+  init(_ directory: Directory, _ options: Environment.Options) throws(LMDBError) {
+    self.directory = directory
+    // LMDB follows links and opens any kind of file. It must end up with these files.
+    let locks = FileLocks(try Self.openDataFile(directory, options))
+    let data = try locks.identity()
+    self.locks = locks
+    // The reader table's file grows only while unmapped, so one process at a time opens it.
+    let opened = try Environment.changingReaderTable(locks, options) { () throws(LMDBError) in
+      try Self.open(directory, options, data)
+    }
+    (handle, descriptor, pageSize) = (opened.handle, opened.descriptor, opened.pageSize)
+    files = EnvironmentFiles(data: data, lockFile: opened.lockFile)
+  }
+
+  private struct Opened {
+    let handle: OpaquePointer
+    let descriptor: Int32
+    let lockFile: FileIdentity?
+    let pageSize: Int
+  }
+
+  private static func open(
+    _ directory: Directory, _ options: Environment.Options, _ data: FileIdentity
+  ) throws(LMDBError) -> Opened {
+    let prepared = try prepareLockFile(directory, options)
+    let handle = try openHandle(directory, options)
+    do throws(LMDBError) {
+      var descriptor: Int32 = -1
+      var status = Calls.descriptor(handle, &descriptor)
+      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
+      // LMDB sets this on its other descriptors, but lets this one be inherited.
+      let flags = fcntl(descriptor, F_GETFD)
+      guard flags >= 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else {
+        throw LMDBError(errno: currentErrno(), operation: "fcntl(F_SETFD)")
+      }
+      var opened = stat()
+      guard fstat(descriptor, &opened) == 0 else { throw LMDBError(errno: currentErrno(), operation: "fstat") }
+      let lockFile = try statusOfLockFile(directory)?.identity
+      guard FileIdentity(opened) == data, prepared == nil || prepared == lockFile else {
+        throw LMDBError(code: .fileReplaced, operation: "Environment.open")
+      }
+      try openMainDatabase(handle)
+      var statistics = MDB_stat()
+      status = Calls.statistics(handle, &statistics)
+      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envStat) }
+      return Opened(
+        handle: handle, descriptor: descriptor, lockFile: lockFile, pageSize: Int(statistics.ms_psize))
+    } catch {
+      Calls.close(handle)
+      throw error
+    }
+  }
+
+  /// Closes files that were not handed on.
+  func close() { Calls.close(handle) }
+
+  // MARK: - Files
+
+  /// Opens the data file, or creates an empty one, which LMDB treats as new.
+  private static func openDataFile(_ directory: Directory, _ options: Environment.Options) throws(LMDBError) -> File {
+    if !options.isReadOnly {
+      return try system { () throws(SystemError) in
+        try directory.create(dataFile, permissions: mode_t(options.fileMode), requiresOneName: true)
+      }
+    }
+    guard let file = try system({ () throws(SystemError) in try directory.open(dataFile, requiresOneName: true) })
+    else {
+      throw LMDBError(errno: ENOENT, operation: "openat")
+    }
+    return file
+  }
+
+  /// Uses `stat` only: opening and closing the file would end the locks of an environment that has it open. Throws for
+  /// foreign files; `nil` if there is none.
+  private static func statusOfLockFile(_ directory: Directory) throws(LMDBError) -> FileStatus? {
+    try system { () throws(SystemError) in try directory.statusOfOwnFile(lockFile) }
+  }
+
+  /// Creates the lock file with all blocks allocated, if possible. LMDB creates it sparse, and writing to a hole of a
+  /// mapped file on a full disk ends the process with SIGBUS.
+  ///
+  /// No environment of this process may have the file open: closing it drops LMDB's locks.
+  ///
+  /// - Returns: The file's identity; `nil` if LMDB must create it or can do without.
+  private static func prepareLockFile(
+    _ directory: Directory, _ options: Environment.Options
+  ) throws(LMDBError) -> FileIdentity? {
+    let found = try statusOfLockFile(directory)
+    if options.isReadOnly || !options.usesLockFile { return found?.identity }
+    do throws(SystemError) {
+      let file = try directory.create(lockFile, permissions: mode_t(options.fileMode), requiresOneName: true)
+      let status = try file.status()
+      // Processes that have it mapped do not know of slots past the old end, and would crash on the first one used.
+      let isInUse = try file.isLockedElsewhere()
+      let size = isInUse && status.size > 0 ? status.size : max(status.size, lockFileSize(options))
+      if status.size == 0 { file.disableCopyOnWrite() }
+      if status.allocatedBytes < size { try file.reserve(size) }
+      return status.identity
+    } catch {
+      // LMDB handles unwritable lock files itself.
+      if error.finding == nil, [EACCES, EPERM, EROFS].contains(error.errno) { return found?.identity }
+      throw LMDBError(error)
+    }
+  }
+
+  /// LMDB's size: two cache lines of state, and one per reader.
+  private static func lockFileSize(_ options: Environment.Options) -> Int { 128 + Int(options.maxReaders) * 64 }
+
+  // MARK: - LMDB
+
+  /// `mdb_env_open`, with a smaller map if there is not enough address space.
+  private static func openHandle(
+    _ directory: Directory, _ options: Environment.Options
+  ) throws(LMDBError) -> OpaquePointer {
+    var size = options.roundedMapSize
+    while true {
+      do throws(LMDBError) {
+        return try openHandle(directory, options, mapSize: size)
+      } catch {
+        guard error.code == .outOfMemory, error.operation == Calls.Name.envOpen.rawValue,
+          size / 2 >= Environment.Options.leastMapSize
+        else { throw error }
+        size = Environment.Options.rounded(size / 2)
+      }
+    }
+  }
+
+  private static func openHandle(
+    _ directory: Directory, _ options: Environment.Options, mapSize: Int
+  ) throws(LMDBError) -> OpaquePointer {
+    let path = directory.path
+    var created: OpaquePointer?
+    let status = Calls.createEnvironment(&created, directory: path)
+    guard status == MDB_SUCCESS, let handle = created else { throw LMDBError(status: status, operation: .envCreate) }
+    do throws(LMDBError) {
+      func check(_ status: Int32, _ name: Calls.Name) throws(LMDBError) {
+        guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: name) }
+      }
+      try check(Calls.setMapSize(handle, mapSize, directory: path), .envSetMapSize)
+      try check(Calls.setMaxReaders(handle, options.maxReaders, directory: path), .envSetMaxReaders)
+      if options.maxDatabases > 0 {
+        try check(Calls.setMaxDatabases(handle, options.maxDatabases, directory: path), .envSetMaxDatabases)
+      }
+      try check(
+        Calls.open(handle, directory: path, path: directory.pathForC, flags: options.flags, mode: options.fileMode),
+        .envOpen)
+      return handle
+    } catch {
+      // Also after a failed `mdb_env_open`, which does not free the environment.
+      Calls.close(handle)
+      throw error
+    }
+  }
+
+  /// Opens the main database (`mdb_dbi_open` without a name), once for all transactions.
+  private static func openMainDatabase(_ handle: OpaquePointer) throws(LMDBError) {
+    var opened: OpaquePointer?
+    var status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &opened)
+    if status == MDB_READERS_FULL {
+      // Slots of dead readers stay in use until they are checked.
+      var dead: Int32 = 0
+      let checked = Calls.checkReaders(handle, &dead)
+      guard checked == MDB_SUCCESS else { throw LMDBError(status: checked, operation: .readerCheck) }
+      status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &opened)
+    }
+    guard status == MDB_SUCCESS, let transaction = opened else {
+      throw LMDBError(status: status, operation: .txnBegin)
+    }
+    // Nothing was changed, and an abort cannot fail. It keeps the main database's handle.
+    defer { Calls.abort(transaction) }
+    var database: UInt32 = 0
+    status = Calls.openDatabase(transaction, name: nil, flags: 0, &database)
+    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .dbiOpen) }
+    guard database == Database.main.handle else {
+      throw LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
+    }
+  }
+}
+
+/// The environments open in this process, each at most once.
+///
+/// Closing any descriptor of `lock.mdb` drops all POSIX locks of the process on it, and other processes would consider
+/// its readers dead. So the file must never be opened twice, and all openers share one object.
+///
+/// The lock is never held across waits or opening and closing of files: an entry is marked busy instead, and only
+/// openers of the same files wait for it.
+struct Registry {
+  /// The registry's state for a directory's files.
+  enum Match {
+    case none
+    case open(Environment)
+    /// Another thread is opening or closing them, or the object is being destroyed.
+    case busy
+    /// The lock file is in use with another data file.
+    case replaced
+  }
+
+  /// Other uses of a lock file in this process.
+  enum LockFileUse {
+    case none
+    /// By an environment that is being closed or opened.
+    case busy
+    case open
+  }
+
+  private struct Entry {
+    let number: Int
+    let directory: FileIdentity
+    var control: UnsafeMutablePointer<Control>?
+    /// Also `nil` during the object's `deinit`; the entry stays until the C environment is closed.
+    weak var environment: Environment?
+    /// `nil` during the first open.
+    var files: EnvironmentFiles?
+    var isBusy = false
+  }
+
+  private var entries: [Entry] = []
+  private var lastNumber = 0
+
+  // MARK: -
+
+  private static let mutex = PlatformMutex()
+
+  // Guarded by `mutex`.
+  private nonisolated(unsafe) static var shared = Registry()
+
+  /// Runs `body` under the registry's lock. `body` must not release an environment's last reference.
+  static func withLock<R>(_ body: (inout Registry) -> R) -> R {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return body(&shared)
+  }
+
+  // MARK: -
+
+  /// The open environment for these files.
+  ///
+  /// - Parameter exactly: Whether to exclude an environment with the same data file but another lock file.
+  func find(
+    directory: FileIdentity, data: FileIdentity?, lockFile: FileIdentity?, exactly: Bool
+  ) -> Match {
+    for entry in entries {
+      let isSameData = data != nil && entry.files?.data == data
+      let isSameLock = lockFile != nil && entry.files?.lockFile == lockFile
+      guard isSameData || isSameLock else {
+        if entry.isBusy, entry.directory == directory { return .busy }
+        continue
+      }
+      if exactly, isSameData, lockFile != entry.files?.lockFile { continue }
+      guard !entry.isBusy, let environment = entry.environment else { return .busy }
+      return isSameData ? .open(environment) : .replaced
+    }
+    return .none
+  }
+
+  /// Reserves a directory whose files the caller is about to open. Returns the reservation's number.
+  mutating func reserve(_ directory: FileIdentity) -> Int {
+    lastNumber += 1
+    entries.append(Entry(number: lastNumber, directory: directory, isBusy: true))
+    return lastNumber
+  }
+
+  /// Whether another environment than the reserved one has a lock file.
+  func use(of lockFile: FileIdentity?, besides number: Int) -> LockFileUse {
+    guard let lockFile else { return .none }
+    let users = entries.filter { $0.number != number && $0.files?.lockFile == lockFile }
+    if users.contains(where: { $0.isBusy || $0.environment == nil }) { return .busy }
+    return users.isEmpty ? .none : .open
+  }
+
+  /// Turns a reservation into an environment, unless another one uses its lock file; returns that use.
+  mutating func complete(_ number: Int, _ environment: Environment, _ files: EnvironmentFiles) -> LockFileUse {
+    let use = use(of: files.lockFile, besides: number)
+    guard use == .none, let index = entries.firstIndex(where: { $0.number == number }) else { return use }
+    entries[index].environment = environment
+    entries[index].control = environment.control
+    entries[index].files = files
+    entries[index].isBusy = false
+    return .none
+  }
+
+  mutating func cancel(_ number: Int) { entries.removeAll { $0.number == number } }
+
+  /// Makes openers of these files wait while the caller closes or reopens them.
+  mutating func setBusy(_ control: UnsafeMutablePointer<Control>, _ isBusy: Bool) {
+    guard let index = index(of: control) else { return }
+    entries[index].isBusy = isBusy
+  }
+
+  /// Records the environment's new files.
+  mutating func update(_ control: UnsafeMutablePointer<Control>, _ files: EnvironmentFiles) {
+    guard let index = index(of: control) else { return }
+    entries[index].files = files
+  }
+
+  mutating func remove(_ control: UnsafeMutablePointer<Control>) { entries.removeAll { $0.control == control } }
+
+  func files(of control: UnsafeMutablePointer<Control>) -> EnvironmentFiles? {
+    index(of: control).flatMap { entries[$0].files }
+  }
+
+  private func index(of control: UnsafeMutablePointer<Control>) -> Int? { entries.firstIndex { $0.control == control } }
+}

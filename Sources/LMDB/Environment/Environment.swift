@@ -129,3 +129,320 @@ public final class Environment: @unchecked Sendable {
     }
   }
 }
+
+extension Environment {
+  /// How an environment is opened.
+  public struct Options: Sendable, Equatable {
+    /// Bytes of address space for the map: the largest size the file can have. Takes no disk space until used. Halved,
+    /// down to 64 MiB, if the system refuses. Rounded up to whole pages.
+    public var mapSize = Options.defaultMapSize
+
+    /// Slots of the reader table that all processes share, 1 to 2^20: one per open snapshot, and a few that each
+    /// process keeps. The first process to open the environment decides. Each takes 64 bytes of the lock file.
+    public var maxReaders: UInt32 = 4094
+
+    /// How many named databases can be opened: 0 to 65,535. Every transaction takes memory for each.
+    public var maxDatabases: UInt32 = 0
+
+    /// The durability of a commit.
+    public var syncMode = SyncMode.full
+
+    /// Opens for reading only; the files must exist.
+    public var isReadOnly = false
+
+    /// Permissions for new files.
+    public var fileMode: UInt32 = 0o600
+
+    /// How many reads can run at once in this process, 1 to 65,536; further reads wait.
+    public var readerPoolSize = 64
+
+    /// Reader table slots that this process keeps after their snapshots end, because taking one costs microseconds. As
+    /// many as reads can run in parallel on this machine.
+    package var keptReaders = min(16, max(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+
+    /// Whether a lock file separates readers and writers. Without it, no other process may have the files open
+    /// (`MDB_NOLOCK`).
+    package var usesLockFile = true
+
+    /// How long operations wait for each other.
+    package var waits = Waits()
+
+    public init() {}
+
+    /// 64 GiB, or 1 GiB with 32-bit addresses.
+    static var defaultMapSize: Int { Int.bitWidth == 64 ? 1 << 36 : 1 << 30 }
+
+    /// Why the options are invalid; `nil` if they are valid.
+    var complaint: String? {
+      if mapSize <= 0 { return "mapSize is 1 byte or more; \(mapSize) is not." }
+      if !(1...Self.greatestMaxReaders).contains(Int(maxReaders)) {
+        return "maxReaders is from 1 to \(Self.greatestMaxReaders); \(maxReaders) is not."
+      }
+      if !(1...1 << 16).contains(readerPoolSize) {
+        return "readerPoolSize is from 1 to 65536; \(readerPoolSize) is not."
+      }
+      if maxDatabases > 65_535 { return "maxDatabases is from 0 to 65535; \(maxDatabases) is not." }
+      return nil
+    }
+
+    static let greatestMaxReaders = 1 << 20
+    static let leastMapSize = 64 << 20
+  }
+}
+
+extension Environment {
+  /// The durability of a commit: whether it survives a power cut.
+  public enum SyncMode: Sendable, Equatable {
+    /// Flushes data and meta page: a commit that returned survives a power cut.
+    case full
+    /// Flushes data, and the meta page with the next commit (`MDB_NOMETASYNC`): a power cut may undo the last commit,
+    /// but the file stays consistent.
+    case noMetaSync
+    /// Flushes nothing (`MDB_NOSYNC`): a power cut or system crash may damage the file; a process crash does not.
+    case noSync
+  }
+}
+
+extension Environment {
+  /// How long operations wait for each other, in nanoseconds. Tests shorten them.
+  package struct Waits: Sendable, Equatable {
+    /// A read, for a free slot. Longer than ``map``, so that a nested read outlasts a map growth that gives up.
+    package var read: UInt64 = 5_000_000_000
+    /// The map's growth, for running reads and writes.
+    package var map: UInt64 = 2_000_000_000
+    /// The last close, for running operations.
+    package var close: UInt64 = 10_000_000_000
+    /// ``Environment/adopt(_:)``, for running operations; short because new reads wait for it.
+    package var adoption: UInt64 = 250_000_000
+    /// A write, or a read's first use of a slot, for other processes; `nil` for no limit.
+    package var otherProcesses: UInt64?
+
+    package init() {}
+  }
+}
+
+extension Environment {
+  /// Flushes committed transactions to disk (`mdb_env_sync`).
+  ///
+  /// - Parameter force: Flush even with ``SyncMode/noSync``.
+  public func sync(force: Bool) throws(LMDBError) {
+    try use("Environment.sync") { () throws(LMDBError) in
+      let status = Calls.sync(handle, force: force)
+      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envSync) }
+    }
+  }
+
+  /// Frees the reader slots of dead processes (`mdb_reader_check`). Returns their number.
+  public func checkReaders() throws(LMDBError) -> Int {
+    try use("Environment.checkReaders") { () throws(LMDBError) in
+      var dead: Int32 = 0
+      let status = try changingReaderTable { Calls.checkReaders(handle, &dead) }
+      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .readerCheck) }
+      return Int(dead)
+    }
+  }
+
+  /// The environment's sizes and numbers (`mdb_env_info`, `mdb_env_stat`).
+  public func info() throws(LMDBError) -> Info {
+    try use("Environment.info") { () throws(LMDBError) in
+      var information = MDB_envinfo()
+      var status = Calls.information(handle, &information)
+      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envInfo) }
+      var statistics = MDB_stat()
+      status = Calls.statistics(handle, &statistics)
+      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envStat) }
+      return Info(
+        mapSize: information.me_mapsize, lastPageNumber: information.me_last_pgno,
+        lastTransactionID: UInt64(truncatingIfNeeded: information.me_last_txnid),
+        maxReaders: Int(information.me_maxreaders),
+        readersInUse: Int(information.me_numreaders), pageSize: Int(statistics.ms_psize),
+        depth: Int(statistics.ms_depth), branchPages: max(0, statistics.ms_branch_pages),
+        leafPages: max(0, statistics.ms_leaf_pages), overflowPages: max(0, statistics.ms_overflow_pages),
+        entries: max(0, statistics.ms_entries))
+    }
+  }
+
+  /// Opens a named database, creating it if necessary (`mdb_dbi_open`).
+  ///
+  /// Waits for the write lock; the calling thread must not hold a write transaction. The handle is valid in all
+  /// transactions that begin later, as long as the environment is open.
+  ///
+  /// - Throws: `.databasesFull` if there are more than ``Options/maxDatabases``; `.notFound` if the environment is
+  ///   read-only and the database does not exist.
+  public func openDatabase(named name: String) throws(LMDBError) -> Database {
+    try lockWriter("Environment.openDatabase")
+    defer { unlockWriter() }
+    if let database = databases[name] {
+      return database
+    }
+    if !options.isReadOnly { try takeWriterLock("Environment.openDatabase") }
+    defer { if !options.isReadOnly { locks?.releaseWriter() } }
+    let transaction = try beginAsWriter(flags: options.isReadOnly ? UInt32(MDB_RDONLY) : 0)
+    var database: UInt32 = 0
+    var status = Calls.openDatabase(
+      transaction, name: name, flags: options.isReadOnly ? 0 : UInt32(MDB_CREATE), &database)
+    guard status == MDB_SUCCESS else {
+      Calls.abort(transaction)
+      throw LMDBError(status: status, operation: .dbiOpen)
+    }
+    // Even when read-only: an abort would close the handle again.
+    status = Calls.commit(transaction)
+    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .txnCommit) }
+    databases[name] = Database(handle: database)
+    return Database(handle: database)
+  }
+
+  /// Runs `body` while the environment cannot be closed and its map cannot move.
+  func use<R>(_ operation: String, _ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
+    var backoff = Backoff(limit: Int64(clamping: options.waits.read))
+    while true {
+      control.pointee.users.add(1, ordering: .sequentiallyConsistent)
+      if control.pointee.current.isEmpty { break }
+      control.pointee.users.subtract(1, ordering: .sequentiallyConsistent)
+      try control.pointee.checkUsable(operation)
+      guard backoff.pause() else { throw LMDBError(code: .busy, operation: operation) }
+    }
+    defer { control.pointee.users.subtract(1, ordering: .sequentiallyConsistent) }
+    return try body()
+  }
+}
+
+extension Environment {
+  /// The state of an environment at one moment (`mdb_env_info` and `mdb_env_stat`).
+  public struct Info: Sendable, Equatable {
+    /// The map's size in bytes: the largest size the file can have.
+    public var mapSize: Int
+    /// The number of the last page in use; the file is `(lastPageNumber + 1) * pageSize` bytes long.
+    public var lastPageNumber: Int
+    /// The last committed transaction's number.
+    public var lastTransactionID: UInt64
+    /// Slots of the reader table, which all processes share.
+    public var maxReaders: Int
+    /// Slots that are or were in use.
+    public var readersInUse: Int
+    /// Page size in bytes.
+    public var pageSize: Int
+    /// Levels of the main database's tree.
+    public var depth: Int
+    public var branchPages: Int
+    public var leafPages: Int
+    public var overflowPages: Int
+    /// Number of keys in the main database.
+    public var entries: Int
+
+    /// Size of the main database's tree in bytes.
+    package var usedBytes: Int {
+      DataFileFigures.bytes(of: branchPages, leafPages, overflowPages, pageSize: pageSize)
+    }
+  }
+}
+
+/// The size of one database's tree (`mdb_stat`).
+public struct Statistics: Sendable, Equatable {
+  /// Page size in bytes.
+  public var pageSize: Int
+  /// Levels of the tree, 0 when empty.
+  public var depth: Int
+  public var branchPages: Int
+  public var leafPages: Int
+  /// Overflow pages, for values too large for a leaf.
+  public var overflowPages: Int
+  /// Number of keys.
+  public var entries: Int
+
+  init(_ statistics: MDB_stat) {
+    pageSize = Int(statistics.ms_psize)
+    depth = Int(statistics.ms_depth)
+    branchPages = statistics.ms_branch_pages
+    leafPages = statistics.ms_leaf_pages
+    overflowPages = statistics.ms_overflow_pages
+    entries = statistics.ms_entries
+  }
+}
+
+/// A key space of an environment: a handle that stays valid as long as the environment is open (`MDB_dbi`).
+public struct Database: Sendable, Hashable {
+  let handle: UInt32
+
+  /// The unnamed database, which every environment has.
+  ///
+  /// Named databases keep their records in it, so an environment with named databases should store nothing else there.
+  public static let main = Database(handle: 1)
+}
+
+/// State of the environment's write transaction.
+struct WriterState {
+  /// A cursor over the main database, shared by updates: in a sorted batch the next key is usually on its current page
+  /// and needs no descent.
+  var cursor: OpaquePointer?
+
+  /// A change failed midway; the transaction must not be committed.
+  var isDoomed = false
+}
+
+/// The environment's atomic words, at a stable address.
+struct Control: ~Copyable {
+  /// Reasons to refuse operations; 0 while the environment is open.
+  struct Gate: OptionSet {
+    let rawValue: UInt32
+    /// The map is about to move: control operations wait.
+    static let pausesUsers = Gate(rawValue: 1)
+    /// The map is about to move: reads wait.
+    static let pausesReaders = Gate(rawValue: 2)
+    static let closed = Gate(rawValue: 4)
+    /// The map was lost in a failed resize, or the files could not be reopened. See ``Environment/reopen()``.
+    static let broken = Gate(rawValue: 16)
+    /// The C environment was closed and freed.
+    static let finished = Gate(rawValue: 32)
+    /// The file is damaged and must not be read any more.
+    static let damaged = Gate(rawValue: 64)
+
+    /// Permanent reasons.
+    static let unusable: Gate = [.closed, .broken, .damaged]
+  }
+
+  /// Operations read this after announcing themselves (in a reader slot or in ``users``); closers write it before
+  /// scanning those. Both are sequentially consistent, so at least one side sees the other.
+  let gate = Atomic<UInt32>(0)
+
+  /// Running control operations: all except reads and writes.
+  let users = Atomic<Int>(0)
+
+  /// The thread that holds the write transaction, 0 if none.
+  let writerThread = Atomic<UInt>(0)
+
+  /// The generation of the environment's files, counted by ``Environment/adopt(_:)``, above the 44 bits of a
+  /// transaction number: see ``Environment/position(of:)``.
+  let generation = Atomic<UInt64>(0)
+  static let nextGeneration: UInt64 = 1 << 44
+
+  /// Address and pages of LMDB's map; 0 while unknown. Changed only while no operation runs, or to the same value.
+  let map = Atomic<UInt>(0)
+  let mapPages = Atomic<UInt64>(0)
+
+  /// Survives a change of the environment's files: see ``PathHints``.
+  let hints = PathHints()
+
+  @inline(__always)
+  var current: Gate {
+    Gate(rawValue: gate.load(ordering: .sequentiallyConsistent))
+  }
+
+  func raise(_ bits: Gate) {
+    gate.bitwiseOr(bits.rawValue, ordering: .sequentiallyConsistent)
+  }
+
+  func lower(_ bits: Gate) {
+    gate.bitwiseAnd(~bits.rawValue, ordering: .sequentiallyConsistent)
+  }
+
+  /// Throws if the environment is no longer usable.
+  ///
+  /// - Parameter except: Reasons to ignore.
+  func checkUsable(_ operation: String, except: Gate = []) throws(LMDBError) {
+    let gate = current.intersection(.unusable).subtracting(except)
+    if gate.isEmpty { return }
+    let code: LMDBError.Code = gate.contains(.closed) ? .closed : gate.contains(.damaged) ? .corrupted : .panic
+    throw LMDBError(code: code, operation: operation)
+  }
+}

@@ -123,3 +123,11 @@ public struct Cursor: ~Copyable {
     return environment
   }
 }
+
+extension Cursor {
+  /// A key and its value, in the map.
+  public struct Entry {
+    public let key: UnsafeRawBufferPointer
+    public let value: UnsafeRawBufferPointer
+  }
+}

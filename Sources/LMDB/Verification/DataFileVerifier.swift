@@ -1,3 +1,5 @@
+import Platform
+
 /// Reads an LMDB 0.9 data file on disk and decides whether LMDB can safely open it.
 ///
 /// LMDB checks almost nothing: a page past the end of the file is a SIGBUS, a damaged branch page an `abort()`, a page
@@ -117,4 +119,65 @@ extension Array where Element == UInt8 {
     }
     return try result!.get()
   }
+}
+
+// Files that other processes write to.
+
+extension DataFileVerifier {
+  /// How often the same damage must be found before it is believed, and the pause between looks in nanoseconds: longer
+  /// than the scheduler suspends a thread in the middle of writing a page.
+  private static let confirmations = 5
+  static let pause: Int64 = 10_000_000
+
+  /// Looks at the meta pages while others may commit: see ``checkMeta(directory:)``.
+  ///
+  /// The two pages are read at different moments, each perhaps during a write. Such damage changes with the next look;
+  /// real damage stays.
+  package static func checkMetaBesideWriters(
+    directory: String
+  ) throws(DataFileError) -> (isWhole: Bool, transactionID: UInt64)? {
+    try settled { () throws(DataFileError) in try checkMeta(directory: directory) }
+  }
+
+  /// Looks until nothing is wrong, or the same damage repeats.
+  static func settled<R>(
+    pause: Int64 = pause, _ look: () throws(DataFileError) -> R
+  ) throws(DataFileError) -> R {
+    var last: DataFileError?
+    var count = 0
+    while true {
+      do throws(DataFileError) {
+        return try look()
+      } catch {
+        count = error == last ? count + 1 : 1
+        last = error
+        if count >= confirmations { throw error }
+      }
+      MonotonicClock.sleep(nanoseconds: pause)
+    }
+  }
+}
+
+/// Figures of a data file that was found sound.
+package struct VerifiedDataFile: Sendable, Equatable {
+  package var size = 0
+  package var pageSize = 0
+  /// The last committed transaction's number.
+  package var transactionID: UInt64 = 0
+  /// Pages taken by the database so far. Free ones at the end may not be in the file yet.
+  package var pages = 0
+  package var depth = 0
+  /// Pages of all trees, including the free list's.
+  package var branchPages = 0
+  package var leafPages = 0
+  package var overflowPages = 0
+  package var freePages = 0
+  /// Entries of the main database, including records of named databases.
+  package var entries = 0
+  /// Pages neither in use nor free: wasted space, not damage.
+  package var unreferencedPages = 0
+  /// Bytes read by the verification.
+  package var bytesRead = 0
+
+  package init() {}
 }

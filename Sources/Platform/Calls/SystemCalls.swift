@@ -1,5 +1,15 @@
 import CPlatform
 
+// Imports the platform's C library for this module and its importers.
+
+#if canImport(Glibc)
+  @_exported public import Glibc
+#elseif canImport(Musl)
+  @_exported public import Musl
+#else
+  @_exported public import Darwin
+#endif
+
 /// The raw calls that change or read files. Tests can make them fail; statuses are not judged here.
 ///
 /// Each passes the seam of ``FaultInjection`` with its path. The results are those of the C functions: -1 and `errno`

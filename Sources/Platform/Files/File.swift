@@ -128,3 +128,285 @@ package struct File: ~Copyable, Sendable {
     }
   }
 }
+
+extension File {
+  // MARK: - Reading
+
+  /// Fills `bytes` from `offset`; `false` if the file ends before.
+  package borrowing func read(
+    _ bytes: UnsafeMutableRawBufferPointer, at offset: Int = 0
+  ) throws(SystemError) -> Bool {
+    try readPart(bytes, at: offset) == bytes.count
+  }
+
+  package borrowing func read(_ bytes: inout [UInt8], at offset: Int = 0) throws(SystemError) -> Bool {
+    let count = bytes.count
+    return try bytes.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
+      do throws(SystemError) { return .success(try readPart(bytes, at: offset)) } catch { return .failure(error) }
+    }.get() == count
+  }
+
+  /// Reads up to `bytes.count` bytes from `offset`. Returns how many.
+  package borrowing func readPart(
+    _ bytes: UnsafeMutableRawBufferPointer, at offset: Int
+  ) throws(SystemError) -> Int {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+      let count = SystemCalls.read(descriptor, rest, offset + done, path: path)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemError("pread", path)
+      }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Reads the whole file, ignoring its reported size, which is 0 in /proc.
+  ///
+  /// - Parameter limit: Bytes. Throws an error with a finding for a longer file.
+  package borrowing func readToEnd(limit: Int) throws(SystemError) -> [UInt8] {
+    var contents: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      let count = try part.withUnsafeMutableBytes { part -> Result<Int, SystemError> in
+        do throws(SystemError) {
+          return .success(try readPart(part, at: contents.count))
+        } catch { return .failure(error) }
+      }.get()
+      if count > limit - contents.count { throw SystemError("pread", path, .tooLarge(limit: limit)) }
+      contents += part[..<count]
+      if count < part.count { return contents }
+    }
+  }
+
+  // MARK: - Writing
+
+  /// Writes all bytes. A failure may leave a part of them.
+  ///
+  /// - Parameter offset: `nil` to continue after the last write without an offset.
+  package borrowing func write(_ bytes: UnsafeRawBufferPointer, at offset: Int? = nil) throws(SystemError) {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let count = SystemCalls.write(descriptor, rest, offset.map { $0 + done }, path: path)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemError(offset == nil ? "write" : "pwrite", path)
+      }
+      // Does not happen for regular files; without this check it would loop forever.
+      if count == 0 { throw SystemError(offset == nil ? "write" : "pwrite", path, errno: ENOSPC) }
+      done += count
+    }
+  }
+
+  /// Writes two adjacent buffers, in one call if possible.
+  package borrowing func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
+  ) throws(SystemError) {
+    var done: Int
+    repeat {
+      done = SystemCalls.write(descriptor, first, second, offset, path: path)
+    } while done < 0 && errno == EINTR
+    if done < 0 { throw SystemError("pwritev", path) }
+    if done < first.count {
+      try write(UnsafeRawBufferPointer(rebasing: first[done...]), at: offset + done)
+      done = first.count
+    }
+    if done - first.count < second.count {
+      try write(UnsafeRawBufferPointer(rebasing: second[(done - first.count)...]), at: offset + done)
+    }
+  }
+
+  package borrowing func write(_ bytes: [UInt8], at offset: Int? = nil) throws(SystemError) {
+    try bytes.withUnsafeBytes { bytes -> Result<Void, SystemError> in
+      do throws(SystemError) { return .success(try write(bytes, at: offset)) } catch { return .failure(error) }
+    }.get()
+  }
+
+  /// Copies a range of a file to the same place in this one. Bytes past the other file's end become zeros.
+  package borrowing func write(_ range: Range<Int>, of other: borrowing File) throws(SystemError) {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      var part = [UInt8](repeating: 0, count: min(range.upperBound - offset, 1 << 20))
+      _ = try other.read(&part, at: offset)
+      try write(part, at: offset)
+      offset += part.count
+    }
+  }
+
+  /// Fills this empty file with the contents of another one, keeping holes.
+  package borrowing func writeSparsely(_ other: borrowing File) throws(SystemError) {
+    let size = try other.status().size
+    var offset = 0
+    while offset < size {
+      let data = Int(cplatform_seek(other.descriptor, Int64(offset), 0))
+      if data < 0, currentErrno() == ENXIO { break }
+      // If the file system does not report holes, everything is data.
+      let start = max(data, offset)
+      let hole = Int(cplatform_seek(other.descriptor, Int64(start), 1))
+      offset = hole < start ? size : min(hole, size)
+      if start >= offset { break }
+      try write(start..<offset, of: other)
+    }
+    try truncate(to: size)
+  }
+}
+
+/// A file's status.
+package struct FileStatus: Hashable, Sendable {
+  package let identity: FileIdentity
+  package let kind: FileKind
+  /// Bytes.
+  package let size: Int
+  /// Bytes on disk.
+  package let allocatedBytes: Int
+  /// The number of names; 0 for a removed file.
+  package let linkCount: Int
+  package let owner: uid_t
+  package let group: gid_t
+  /// Permissions.
+  package let mode: mode_t
+  /// Last change of the contents: nanoseconds since 1970, clamped.
+  package let modified: Int64
+  /// Last change of the file's status, including permissions and names.
+  package let changed: Int64
+  /// Creation time, if the system provides it.
+  package let made: Int64?
+
+  /// A user-space file system may report any number.
+  static func bytes(ofBlocks count: Int) -> Int { max(0, count).multipliedClamped(by: 512) }
+
+  init(_ status: stat) {
+    identity = FileIdentity(status)
+    kind = FileKind(mode: status.st_mode)
+    size = Int(status.st_size)
+    allocatedBytes = Self.bytes(ofBlocks: Int(status.st_blocks))
+    linkCount = Int(status.st_nlink)
+    owner = status.st_uid
+    group = status.st_gid
+    mode = status.st_mode & 0o7777
+    #if canImport(Darwin)
+      modified = RealTimeClock.nanoseconds(status.st_mtimespec)
+      changed = RealTimeClock.nanoseconds(status.st_ctimespec)
+      made = RealTimeClock.nanoseconds(status.st_birthtimespec)
+    #else
+      modified = RealTimeClock.nanoseconds(status.st_mtim)
+      changed = RealTimeClock.nanoseconds(status.st_ctim)
+      made = nil
+    #endif
+  }
+}
+
+/// Identifies a file regardless of its path.
+package struct FileIdentity: Hashable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+
+  package init(_ status: stat) {
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    inode = UInt64(truncatingIfNeeded: status.st_ino)
+  }
+}
+
+/// A shared mapping of a file's beginning, unmapped with the object.
+// @unchecked: the pointer never changes; the object's creator owns the memory behind it.
+package final class MemoryMap: @unchecked Sendable {
+  package let base: UnsafeMutableRawPointer
+  /// Bytes.
+  package let size: Int
+  private let protection: Int32
+
+  /// Memory page size in bytes.
+  package static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
+
+  /// Whether the process's address space is limited (`ulimit -v`).
+  package static var isAddressSpaceLimited: Bool {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let status = getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+    #else
+      let status = getrlimit(RLIMIT_AS, &limit)
+    #endif
+    // Infinity is the largest number, or half of it.
+    return status != 0 || limit.rlim_cur < rlim_t.max / 2
+  }
+
+  /// - Parameter access: ``File/Access/writing`` for a file opened for writing.
+  package convenience init(
+    _ file: borrowing File, size: Int, _ access: File.Access = .writing
+  ) throws(SystemError) {
+    try self.init(descriptor: file.descriptor, path: file.path, size: size, access)
+  }
+
+  package init(descriptor: Int32, path: String, size: Int, _ access: File.Access) throws(SystemError) {
+    protection = access == .reading ? PROT_READ : PROT_READ | PROT_WRITE
+    guard let base = SystemCalls.map(size, protection, descriptor, path: path) else {
+      throw SystemError("mmap", path)
+    }
+    self.base = base
+    self.size = size
+  }
+
+  /// Replaces the mapped file, immediately for all readers.
+  package func replace(descriptor: Int32, path: String) throws(SystemError) {
+    guard mmap(base, size, protection, MAP_SHARED | MAP_FIXED, descriptor, 0) == base else {
+      throw SystemError("mmap", path)
+    }
+  }
+
+  /// Whether a range's pages are in memory, so that reading it cannot cause an I/O error.
+  package func isResident(_ offset: Int, count: Int) -> Bool {
+    offset >= 0 && count >= 0 && offset <= size - count && cplatform_is_resident(base + offset, count) == 1
+  }
+
+  deinit { munmap(base, size) }
+}
+
+/// How the whole module opens, inspects and closes descriptors.
+enum Descriptors {
+  /// The only open call: never follows a link at the end of the name, sets close-on-exec, and retries after signals.
+  ///
+  /// - Parameter checksName: Whether `name` must be a file's name in the directory. Links within a path are followed.
+  static func open(
+    _ directory: Int32, _ name: String, _ flags: Int32, mode: mode_t = 0, path: String, checksName: Bool = true
+  ) throws(SystemError) -> Int32 {
+    var flags = flags | O_CLOEXEC | O_NOCTTY
+    if checksName {
+      try checkName(name, "openat")
+      flags |= O_NOFOLLOW
+    } else if name.utf8.contains(0) {
+      throw SystemError("openat", path, .name)
+    }
+    while true {
+      let descriptor = SystemCalls.open(directory, name, flags, mode, path: path)
+      if descriptor >= 0 { return descriptor }
+      if errno != EINTR { throw SystemError("openat", path) }
+    }
+  }
+
+  /// Throws unless `name` is a plain file name.
+  static func checkName(_ name: String, _ operation: String) throws(SystemError) {
+    let bytes = name.utf8
+    if bytes.isEmpty || name == "." || name == ".." || bytes.contains(UInt8(ascii: "/")) || bytes.contains(0) {
+      throw SystemError(operation, name, .name)
+    }
+  }
+
+  static func status(_ descriptor: Int32, path: String) throws(SystemError) -> stat {
+    var result = stat()
+    if SystemCalls.status(descriptor, &result, path: path) != 0 { throw SystemError("fstat", path) }
+    return result
+  }
+
+  /// close(2). The descriptor is closed even after EINTR. Other failures concern earlier writes, which are reported by
+  /// synchronizing.
+  static func close(_ descriptor: Int32) { _ = cplatform_close(descriptor) }
+}

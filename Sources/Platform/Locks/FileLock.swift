@@ -58,3 +58,74 @@ package struct FileLock: ~Copyable, Sendable {
     LockHolder.exclusive(of: try file.identity())
   }
 }
+
+/// A process that holds a `flock` on a file, for messages to its waiters.
+package struct LockHolder: Hashable, Sendable, CustomStringConvertible {
+  package let process: Int32
+  /// The program's name; `nil` if unknown.
+  package let name: String?
+  /// Whether a signal has suspended it.
+  package let isSuspended: Bool
+
+  package var description: String {
+    let who = "process \(process)" + (name.map { " (\($0))" } ?? "")
+    return isSuspended
+      ? "\(who), which is suspended: continue it (kill -CONT \(process)) or end it"
+      : "\(who): if it does not go on by itself, end it"
+  }
+
+  package init(process: Int32) {
+    self.process = process
+    isSuspended = Self.isSuspended(process)
+    name = Self.lines(of: "comm", of: "\(process)").first.map(String.init)
+  }
+
+  /// The holder of the exclusive lock; `nil` if none or unknown. Linux only, from `/proc/locks`.
+  package static func exclusive(of file: FileIdentity) -> LockHolder? {
+    #if os(Linux)
+      return holder(of: file, locks: lines(of: "locks", of: nil)).map { LockHolder(process: $0) }
+    #else
+      return nil
+    #endif
+  }
+
+  /// Whether a signal has suspended a process. Always `false` outside Linux.
+  package static func isSuspended(_ process: Int32) -> Bool {
+    lines(of: "status", of: "\(process)").contains { $0.hasPrefix("State:\tT") }
+  }
+
+  #if os(Linux)
+    /// Finds the process in the kernel's list of locks.
+    static func holder(of file: FileIdentity, locks: [Substring]) -> Int32? {
+      let device = dev_t(truncatingIfNeeded: file.device)
+      let major = UInt64(Directory.major(device))
+      let minor = UInt64(Directory.minor(device))
+      var others: Set<Int32> = []
+      // proc(5): "1: FLOCK  ADVISORY  WRITE 1234 08:01:131102 0 EOF"; waiters have "->".
+      for line in locks {
+        let fields = line.split(separator: " ")
+        guard fields.count >= 6, fields[1] == "FLOCK", fields[3] == "WRITE", let process = Int32(fields[4]), process > 0
+        else { continue }
+        let place = fields[5].split(separator: ":")
+        guard place.count == 3, UInt64(place[2]) == file.inode else { continue }
+        if UInt64(place[0], radix: 16) == major, UInt64(place[1], radix: 16) == minor { return process }
+        others.insert(process)
+      }
+      // Some file systems (btrfs) report another device to stat(2) than in this list. A single candidate must be it.
+      return others.count == 1 ? others.first : nil
+    }
+  #endif
+
+  /// The lines of a file in /proc; empty if it does not exist.
+  private static func lines(of name: String, of process: String?) -> [Substring] {
+    do throws(SystemError) {
+      guard let folder = try Directory(existing: process.map { "/proc/" + $0 } ?? "/proc"),
+        let file = try folder.open(name)
+      else { return [] }
+      return String(decoding: try file.readToEnd(limit: 16 << 20), as: UTF8.self).split(separator: "\n")
+    } catch {
+      // The process has ended or belongs to another user: the message omits it.
+      return []
+    }
+  }
+}

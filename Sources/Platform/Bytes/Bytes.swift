@@ -34,3 +34,39 @@ extension UnsafeRawBufferPointer {
     return offset
   }
 }
+
+extension UnsafeMutableRawBufferPointer {
+  /// Allocates memory for a size that a file claims; `allocate` would end the process on failure.
+  ///
+  /// - Parameter path: The file's path.
+  /// - Returns: Uninitialized memory aligned to 16 bytes, to be released with `free`.
+  /// - Throws: `ENOMEM`.
+  package static func allocated(byteCount: Int, for path: String) throws(SystemError) -> Self {
+    guard let memory = malloc(Swift.max(1, byteCount)) else { throw SystemError("malloc", path, errno: ENOMEM) }
+    return Self(start: memory, count: byteCount)
+  }
+}
+
+extension String {
+  /// Whether Swift's runtime can safely look it up as a type name: the runtime reads bytes below the space as memory
+  /// offsets.
+  package var canBeTypeName: Bool {
+    !utf8.isEmpty && utf8.count <= 1_024 && utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+  }
+}
+
+extension FixedWidthInteger {
+  /// The sum, clamped to the type's range.
+  @inline(__always)
+  package func addingClamped(_ other: Self) -> Self {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other < 0 ? .min : .max) : sum
+  }
+
+  /// The product of two nonnegative numbers, clamped to the type's range.
+  @inline(__always)
+  package func multipliedClamped(by other: Self) -> Self {
+    let (product, overflow) = multipliedReportingOverflow(by: other)
+    return overflow ? .max : product
+  }
+}

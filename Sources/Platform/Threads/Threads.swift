@@ -1,0 +1,219 @@
+import CPlatform
+
+package enum PlatformThread {
+  /// Identifies the calling thread during its lifetime.
+  @inlinable @inline(__always)
+  package static var current: UInt {
+    #if canImport(Glibc)
+      pthread_self()
+    #else
+      UInt(bitPattern: pthread_self())
+    #endif
+  }
+}
+
+extension PlatformThread {
+  /// Scheduling priority, on systems with such classes.
+  package enum QualityOfService: Sendable { case unspecified, utility, userInitiated }
+
+  /// Starts a detached thread.
+  ///
+  /// - Parameters:
+  ///   - name: For debuggers; Linux keeps 15 bytes.
+  ///   - stackSize: Bytes, raised to the system's minimum; `nil` for the default.
+  /// - Throws: `EAGAIN` if the user's or container's thread limit is reached; `body` is not called then.
+  package static func start(
+    name: String, stackSize: Int? = nil, qualityOfService: QualityOfService = .unspecified,
+    _ body: @escaping @Sendable () -> Void
+  ) throws(SystemError) {
+    if FaultInjection.isOn, let status = FaultInjection.status(for: .pthreadCreate, path: nil) {
+      throw SystemError("pthread_create", name, errno: status)
+    }
+    var attributes = pthread_attr_t()
+    var status = pthread_attr_init(&attributes)
+    guard status == 0 else { throw SystemError("pthread_attr_init", name, errno: status) }
+    defer { pthread_attr_destroy(&attributes) }
+    status = pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    guard status == 0 else { throw SystemError("pthread_attr_setdetachstate", name, errno: status) }
+    if let stackSize {
+      let page = Int(sysconf(Int32(_SC_PAGESIZE)))
+      let size = (max(stackSize, 64 << 10) + page - 1) / page * page
+      status = pthread_attr_setstacksize(&attributes, size)
+      guard status == 0 else { throw SystemError("pthread_attr_setstacksize", name, errno: status) }
+    }
+    #if canImport(Darwin)
+      let quality: qos_class_t =
+        switch qualityOfService {
+        case .unspecified: QOS_CLASS_UNSPECIFIED
+        case .utility: QOS_CLASS_UTILITY
+        case .userInitiated: QOS_CLASS_USER_INITIATED
+        }
+      if quality != QOS_CLASS_UNSPECIFIED { pthread_attr_set_qos_class_np(&attributes, quality, 0) }
+    #endif
+
+    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    #if canImport(Darwin)
+      var thread: pthread_t?
+      status = pthread_create(&thread, &attributes, { Start.run($0) }, start.toOpaque())
+    #else
+      var thread = pthread_t()
+      status = pthread_create(&thread, &attributes, { Start.run($0.unsafelyUnwrapped) }, start.toOpaque())
+    #endif
+    guard status == 0 else {
+      start.release()
+      throw SystemError("pthread_create", name, errno: status)
+    }
+  }
+
+  /// The arguments of a new thread.
+  private final class Start: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.body = body
+    }
+
+    static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+      let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+      var name = Array(start.name.utf8.prefix(15))
+      name.append(0)
+      name.withUnsafeBytes { cplatform_name_thread($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
+      start.body()
+      return nil
+    }
+  }
+}
+
+/// A thread's stack bounds, to limit recursion whose depth the input decides.
+package struct ThreadStack: BitwiseCopyable, Sendable {
+  private let lowest: UInt
+  /// The space below this address is reserved for reporting the exhaustion.
+  private let limit: UInt
+
+  /// The calling thread's stack; `nil` if unknown.
+  ///
+  /// Takes microseconds, and longer on the main thread on Linux.
+  package static func current() -> ThreadStack? {
+    var lowest: UInt = 0
+    var size = 0
+    guard cplatform_stack(&lowest, &size) == 0 else { return nil }
+    return ThreadStack(lowest: lowest, limit: lowest + UInt(min(128 << 10, size / 4)))
+  }
+
+  /// Whether recursion should stop. `false` on any other stack.
+  @inline(never)
+  package var isNearlyUsedUp: Bool {
+    let here = cplatform_stack_position()
+    return here >= lowest && here < limit
+  }
+}
+
+/// A `pthread_mutex_t` with a stable address.
+///
+/// Unlike `Synchronization.Mutex` it can be locked and unlocked in different functions, which write transactions
+/// need, and the thread sanitizer sees it.
+// @unchecked: the pointer never changes, and a pthread mutex is made to be used by many threads.
+package final class PlatformMutex: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  package init() {
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    let status = pthread_mutex_init(mutex, nil)
+    precondition(status == 0, "pthread_mutex_init failed")
+  }
+
+  deinit {
+    _ = pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  package func lock() {
+    let status = pthread_mutex_lock(mutex)
+    precondition(status == 0, "pthread_mutex_lock failed")
+  }
+
+  package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
+
+  package func unlock() {
+    let status = pthread_mutex_unlock(mutex)
+    precondition(status == 0, "pthread_mutex_unlock failed")
+  }
+}
+
+/// A mutex with two conditions: one for the working thread, one for all other waiters.
+///
+/// `Synchronization.Mutex` has no condition variables.
+// @unchecked: pthread objects are made to be shared; the pointers never change.
+package final class ConditionLock: @unchecked Sendable {
+  package enum Condition: Sendable { case work, progress }
+
+  @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let conditions: UnsafeMutablePointer<pthread_cond_t>
+
+  package init() {
+    mutex = .allocate(capacity: 1)
+    conditions = .allocate(capacity: 2)
+    precondition(pthread_mutex_init(mutex, nil) == 0, "pthread_mutex_init failed")
+    var attributes = pthread_condattr_t()
+    precondition(pthread_condattr_init(&attributes) == 0, "pthread_condattr_init failed")
+    #if os(Linux)
+      precondition(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0, "pthread_condattr_setclock failed")
+    #endif
+    for index in 0..<2 {
+      precondition(pthread_cond_init(conditions + index, &attributes) == 0, "pthread_cond_init failed")
+    }
+    pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    for index in 0..<2 { pthread_cond_destroy(conditions + index) }
+    pthread_mutex_destroy(mutex)
+    conditions.deallocate()
+    mutex.deallocate()
+  }
+
+  @inlinable @inline(__always)
+  package func lock() { pthread_mutex_lock(mutex) }
+
+  @inlinable @inline(__always)
+  package func unlock() { pthread_mutex_unlock(mutex) }
+
+  @inlinable @inline(__always)
+  package func withLock<R: ~Copyable, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+
+  private func pointer(_ condition: Condition) -> UnsafeMutablePointer<pthread_cond_t> {
+    condition == .work ? conditions : conditions + 1
+  }
+
+  package func signal(_ condition: Condition) { pthread_cond_signal(pointer(condition)) }
+
+  package func signalAll(_ condition: Condition) { pthread_cond_broadcast(pointer(condition)) }
+
+  /// Waits until signaled, with the lock held before and after; may wake spuriously.
+  package func wait(for condition: Condition) { pthread_cond_wait(pointer(condition), mutex) }
+
+  /// Waits for at most `nanoseconds`, clamped to 31 years. Returns `false` on timeout.
+  package func wait(for condition: Condition, nanoseconds: Int64) -> Bool {
+    var time = MonotonicClock.interval(nanoseconds)
+    #if os(Linux)
+      var now = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &now)
+      time.tv_sec += now.tv_sec
+      time.tv_nsec += now.tv_nsec
+      if time.tv_nsec >= 1_000_000_000 {
+        time.tv_sec += 1
+        time.tv_nsec -= 1_000_000_000
+      }
+      return pthread_cond_timedwait(pointer(condition), mutex, &time) == 0
+    #else
+      return pthread_cond_timedwait_relative_np(pointer(condition), mutex, &time) == 0
+    #endif
+  }
+}
