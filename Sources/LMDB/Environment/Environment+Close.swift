@@ -148,8 +148,8 @@ extension Environment {
   package func displacement() throws(LMDBError) -> Displacement {
     let files = files
     var displacement: Displacement = []
-    if try identity(of: OpenFiles.dataFile) != files.data { displacement.insert(.data) }
-    if try identity(of: OpenFiles.lockFile) != files.lockFile { displacement.insert(.lockFile) }
+    if try identity(of: EnvironmentFiles.dataName) != files.data { displacement.insert(.data) }
+    if try identity(of: EnvironmentFiles.lockName) != files.lockFile { displacement.insert(.lockFile) }
     return displacement
   }
 

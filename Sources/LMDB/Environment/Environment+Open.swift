@@ -104,7 +104,7 @@ extension Environment {
     in directory: Directory
   ) throws(LMDBError) -> (data: FileIdentity?, lockFile: FileIdentity?) {
     try system { () throws(SystemError) in
-      (try directory.identity(of: OpenFiles.dataFile), try directory.identity(of: OpenFiles.lockFile))
+      (try directory.identity(of: EnvironmentFiles.dataName), try directory.identity(of: EnvironmentFiles.lockName))
     }
   }
 
@@ -206,9 +206,6 @@ extension Environment.Options {
 
 /// A newly opened C environment with its file resources.
 struct OpenFiles {
-  static let dataFile = "data.mdb"
-  static let lockFile = "lock.mdb"
-
   let directory: Directory
   /// The `MDB_env`.
   let handle: OpaquePointer
@@ -283,10 +280,13 @@ struct OpenFiles {
   private static func openDataFile(_ directory: Directory, _ options: Environment.Options) throws(LMDBError) -> File {
     if !options.isReadOnly {
       return try system { () throws(SystemError) in
-        try directory.create(dataFile, permissions: mode_t(options.fileMode), requiresOneName: true)
+        try directory.create(EnvironmentFiles.dataName, permissions: mode_t(options.fileMode), requiresOneName: true)
       }
     }
-    guard let file = try system({ () throws(SystemError) in try directory.open(dataFile, requiresOneName: true) })
+    guard
+      let file = try system({ () throws(SystemError) in
+        try directory.open(EnvironmentFiles.dataName, requiresOneName: true)
+      })
     else {
       throw LMDBError(errno: ENOENT, operation: "openat")
     }
@@ -296,7 +296,7 @@ struct OpenFiles {
   /// Uses `stat` only: opening and closing the file would end the locks of an environment that has it open. Throws for
   /// foreign files; `nil` if there is none.
   private static func statusOfLockFile(_ directory: Directory) throws(LMDBError) -> FileStatus? {
-    try system { () throws(SystemError) in try directory.statusOfOwnFile(lockFile) }
+    try system { () throws(SystemError) in try directory.statusOfOwnFile(EnvironmentFiles.lockName) }
   }
 
   /// Creates the lock file with all blocks allocated, if possible. LMDB creates it sparse, and writing to a hole of a
@@ -311,7 +311,8 @@ struct OpenFiles {
     let found = try statusOfLockFile(directory)
     if options.isReadOnly || !options.usesLockFile { return found?.identity }
     do throws(SystemError) {
-      let file = try directory.create(lockFile, permissions: mode_t(options.fileMode), requiresOneName: true)
+      let file = try directory.create(
+        EnvironmentFiles.lockName, permissions: mode_t(options.fileMode), requiresOneName: true)
       let status = try file.status()
       // Processes that have it mapped do not know of slots past the old end, and would crash on the first one used.
       let isInUse = try file.isLockedElsewhere()

@@ -3,14 +3,12 @@ package import Platform
 import Synchronization
 
 package struct EnvironmentFiles: Hashable, Sendable {
+  static let dataName = "data.mdb"
+  static let lockName = "lock.mdb"
+
   package let data: FileIdentity
   /// `nil` when LMDB runs without a lock file, on a read-only file system.
   package let lockFile: FileIdentity?
-
-  package init(data: FileIdentity, lockFile: FileIdentity?) {
-    self.data = data
-    self.lockFile = lockFile
-  }
 }
 
 /// This package's locks on the data file, taken before LMDB's own mutexes.
@@ -32,7 +30,8 @@ package final class FileLocks: Sendable {
 
   /// For a data file that no environment of this process has open.
   package convenience init?(directory: Directory) throws(LMDBError) {
-    guard let file = try system({ () throws(SystemError) in try directory.open("data.mdb", .writing) }) else {
+    guard let file = try system({ () throws(SystemError) in try directory.open(EnvironmentFiles.dataName, .writing) })
+    else {
       return nil
     }
     self.init(file)

@@ -1,97 +1,25 @@
 import CPlatform
+import Platform
+import Synchronization
 
-/// A branch or leaf page in memory with a checked header.
-struct PageLayout {
-  static let branch: UInt16 = 1
-  static let leaf: UInt16 = 2
-  /// `offsetof(MDB_node, mn_data)`
-  private static let nodeHeaderSize = 8
+// The format of a data file's pages, as in mdb.c: 64-bit, in this machine's byte order.
 
-  let number: UInt64
-  let flags: UInt16
-  let count: Int
-  private let base: UnsafeRawPointer
-  private let size: Int
-  private let upper: Int
-
-  /// - Parameter base: `size` bytes.
-  init(_ base: UnsafeRawPointer, number: UInt64, size: Int) throws(DataFileError) {
-    self.base = base
-    self.number = number
-    self.size = size
-    let recorded = base.loadUnaligned(as: UInt64.self)
-    guard recorded == number else {
-      throw .finding(DataFileFinding(.pageNumber, page: number, "the page says it is page \(recorded)"))
-    }
-    flags = base.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
-    guard flags == Self.branch || flags == Self.leaf else {
-      throw .finding(DataFileFinding(.pageFlags, page: number, "a page of a tree has the flags \(flags)"))
-    }
-    let lower = Int(base.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
-    upper = Int(base.loadUnaligned(fromByteOffset: 14, as: UInt16.self))
-    guard lower >= DataFileWalk.headerSize, lower & 1 == 0, lower <= upper, upper <= size else {
-      throw .finding(DataFileFinding(.bounds, page: number, "free from \(lower) to \(upper) of \(size) bytes"))
-    }
-    count = (lower - DataFileWalk.headerSize) / 2
-  }
-
-  /// An entry whose header and key are within the page.
-  struct Node {
-    fileprivate let base: UnsafeRawPointer
-    fileprivate let offset: Int
-    let key: UnsafeRawBufferPointer
-
-    var flags: UInt16 { base.loadUnaligned(fromByteOffset: 4, as: UInt16.self) }
-
-    /// Leaf only: the value's size in bytes, inline or not.
-    var dataSize: Int { Int(base.loadUnaligned(as: UInt32.self)) }
-
-    var data: UnsafeRawPointer { base + PageLayout.nodeHeaderSize + key.count }
-
-    /// Branch only: the child's page number, 48 bits.
-    var child: UInt64 { UInt64(base.loadUnaligned(as: UInt32.self)) | UInt64(flags) << 32 }
-
-    func fits(dataSize: Int, in pageSize: Int) -> Bool {
-      offset + PageLayout.nodeHeaderSize + key.count + dataSize <= pageSize
-    }
-
-    /// The entry's size in the page, in bytes.
-    func paddedSize(dataSize: Int) -> Int { (PageLayout.nodeHeaderSize + key.count + dataSize + 1) & ~1 }
-  }
-
-  @inline(__always)
-  func node(_ index: Int) throws(DataFileError) -> Node {
-    let offset = Int(base.loadUnaligned(fromByteOffset: DataFileWalk.headerSize + 2 * index, as: UInt16.self))
-    guard offset >= upper, offset & 1 == 0, offset + Self.nodeHeaderSize <= size else {
-      throw .finding(DataFileFinding(.node, page: number, "entry \(index) is said to be at \(offset)"))
-    }
-    let node = base + offset
-    let keySize = Int(node.loadUnaligned(fromByteOffset: 6, as: UInt16.self))
-    guard offset + Self.nodeHeaderSize + keySize <= size else {
-      throw .finding(DataFileFinding(.node, page: number, "the key of entry \(index) has \(keySize) bytes"))
-    }
-    return Node(
-      base: node, offset: offset,
-      key: UnsafeRawBufferPointer(start: node + Self.nodeHeaderSize, count: keySize))
-  }
-
-  /// LMDB leaves no gaps between entries.
-  func checkRoom(_ total: Int) throws(DataFileError) {
-    guard upper + total == size else {
-      throw .finding(
-        DataFileFinding(.bounds, page: number, "the entries have \(total) bytes, and the page \(size - upper) for them")
-      )
-    }
-  }
-}
-
-/// A tree page in the map. Nothing that would lead out of the page is trusted.
+/// A branch or leaf page, in the map or in a buffer. Nothing that would lead out of the page is trusted.
+///
+/// The initializer and ``node(_:)`` check only that, for lookups in the map. ``init(checking:number:size:)`` and
+/// ``checkedNode(_:)`` check all that LMDB relies on, for files that are not trusted yet.
 struct TreePage {
-  private static let headerSize = 16
+  /// `offsetof(MDB_page, mp_ptrs)`
+  static let headerSize = 16
+  /// `offsetof(MDB_node, mn_data)`
   private static let nodeHeaderSize = 8
   /// `P_BRANCH`, `P_LEAF`
   private static let branch: UInt16 = 1
   private static let leaf: UInt16 = 2
+  /// `MDB_MAXKEYSIZE`
+  static let longestKey = 511
+  /// `CURSOR_STACK`
+  static let mostLevels = 32
 
   let base: UnsafeRawPointer
   let isLeaf: Bool
@@ -99,6 +27,8 @@ struct TreePage {
   private let size: Int
 
   /// Returns `nil` if this cannot be a tree page.
+  ///
+  /// - Parameter base: `size` bytes, aligned to 8.
   @inline(__always)
   init?(_ base: UnsafeRawPointer, number: UInt64, size: Int) {
     let flags = base.load(fromByteOffset: 10, as: UInt16.self)
@@ -113,6 +43,10 @@ struct TreePage {
   }
 
   struct Node {
+    /// `F_BIGDATA`, `F_SUBDATA`
+    static let bigData: UInt16 = 1
+    static let subData: UInt16 = 2
+
     let base: UnsafeRawPointer
     let keyCount: Int
     /// Bytes from the end of the key to the end of the page.
@@ -120,6 +54,8 @@ struct TreePage {
 
     @inline(__always)
     var key: UnsafeRawPointer { base + TreePage.nodeHeaderSize }
+
+    var keyBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: key, count: keyCount) }
 
     /// Leaf only: the bytes after the key.
     @inline(__always)
@@ -136,8 +72,14 @@ struct TreePage {
     @inline(__always)
     var child: UInt64 { UInt64(base.loadUnaligned(as: UInt32.self)) | UInt64(flags) << 32 }
 
+    /// Leaf only: the number of a large value's first page.
+    var overflowPage: UInt64 { data.loadUnaligned(as: UInt64.self) }
+
     @inline(__always)
     func holds(_ count: Int) -> Bool { count <= room }
+
+    /// The entry's size in the page, in bytes.
+    func paddedSize(dataSize: Int) -> Int { (TreePage.nodeHeaderSize + keyCount + dataSize + 1) & ~1 }
   }
 
   @inline(__always)
@@ -166,6 +108,75 @@ struct TreePage {
     guard count >= 8 else { return }
     for eighth in 1..<8 { prefetch(count &* eighth >> 3) }
   }
+
+  // MARK: Files that are not trusted yet
+
+  var number: UInt64 { base.load(as: UInt64.self) }
+  /// The start of the entries.
+  private var upper: Int { Int(base.load(fromByteOffset: 14, as: UInt16.self)) }
+
+  init(checking base: UnsafeRawPointer, number: UInt64, size: Int) throws(DataFileError) {
+    let recorded = base.load(as: UInt64.self)
+    try require(recorded == number, .pageNumber, number, "the page says it is page \(recorded)")
+    let flags = base.load(fromByteOffset: 10, as: UInt16.self)
+    try require(
+      flags == Self.branch || flags == Self.leaf, .pageFlags, number, "a page of a tree has the flags \(flags)")
+    let lower = base.load(fromByteOffset: 12, as: UInt16.self)
+    let upper = base.load(fromByteOffset: 14, as: UInt16.self)
+    guard let page = TreePage(base, number: number, size: size), lower & 1 == 0, lower <= upper, upper <= size else {
+      throw .finding(DataFileFinding(.bounds, page: number, "free from \(lower) to \(upper) of \(size) bytes"))
+    }
+    self = page
+  }
+
+  @inline(__always)
+  func checkedNode(_ slot: Int) throws(DataFileError) -> Node {
+    guard let node = node(slot), node.base - base >= upper else {
+      throw .finding(DataFileFinding(.node, page: number, "entry \(slot) is said to be at \(offset(slot))"))
+    }
+    return node
+  }
+
+  /// LMDB leaves no gaps between entries.
+  func checkRoom(_ total: Int) throws(DataFileError) {
+    try require(
+      upper + total == size, .bounds, number, "the entries have \(total) bytes, and the page \(size - upper) for them")
+  }
+}
+
+/// The first page of a large value.
+struct OverflowPage {
+  /// `P_OVERFLOW`
+  private static let flag: UInt16 = 4
+
+  /// The number of pages that begin with it.
+  let pages: UInt64
+
+  /// Returns `nil` if no large value begins there.
+  @inline(__always)
+  init?(_ base: UnsafeRawPointer, number: UInt64) {
+    guard base.load(as: UInt64.self) == number, base.load(fromByteOffset: 10, as: UInt16.self) == Self.flag else {
+      return nil
+    }
+    pages = UInt64(base.load(fromByteOffset: 12, as: UInt32.self))
+  }
+
+  /// - Parameter parent: The page that refers to it.
+  init(
+    checking base: UnsafeRawPointer, number: UInt64, valueSize: Int, pageSize: Int, from parent: UInt64
+  ) throws(DataFileError) {
+    let recorded = base.load(as: UInt64.self)
+    try require(recorded == number, .pageNumber, number, "the page says it is page \(recorded)")
+    guard let page = OverflowPage(base, number: number) else {
+      throw .finding(DataFileFinding(.pageFlags, page: number, "page \(parent) takes it for a large value's"))
+    }
+    let needed = UInt64((TreePage.headerSize - 1 + valueSize) / pageSize + 1)
+    // A value that replaced a longer one in the same transaction has spare pages.
+    try require(
+      page.pages >= needed && page.pages <= UInt64(UInt32.max) / UInt64(pageSize) + 2, .overflow, number,
+      "it begins \(page.pages) pages, and its value needs \(needed)")
+    self = page
+  }
 }
 
 /// `MDB_meta` of the data file's page 0 or 1, as read.
@@ -175,9 +186,19 @@ struct MetaPage: Equatable {
   static let magic: UInt32 = 0xBEEF_C0DE
   static let version: UInt32 = 1
   /// Higher numbers are refused: one transaction a nanosecond takes 146 years to get there. Leaves room for arithmetic.
-  static let transactionLimit: UInt64 = 1 << 62
+  private static let transactionLimit: UInt64 = 1 << 62
   /// `P_META`
   private static let flag: UInt16 = 8
+
+  enum Offset {
+    static let magic = 16
+    static let version = 20
+    static let mapSize = 32
+    static let free = 40
+    static let main = 40 + DatabaseRecord.size
+    static let lastPage = 136
+    static let transactionID = 144
+  }
 
   let number: UInt64
   let flags: UInt16
@@ -193,13 +214,13 @@ struct MetaPage: Equatable {
   init(_ page: UnsafeRawPointer) {
     number = page.loadUnaligned(as: UInt64.self)
     flags = page.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
-    magic = page.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
-    version = page.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
-    mapSize = page.loadUnaligned(fromByteOffset: 32, as: UInt64.self)
-    free = DatabaseRecord(page + 40)
-    main = DatabaseRecord(page + 40 + DatabaseRecord.size)
-    lastPage = page.loadUnaligned(fromByteOffset: 136, as: UInt64.self)
-    transactionID = page.loadUnaligned(fromByteOffset: 144, as: UInt64.self)
+    magic = page.loadUnaligned(fromByteOffset: Offset.magic, as: UInt32.self)
+    version = page.loadUnaligned(fromByteOffset: Offset.version, as: UInt32.self)
+    mapSize = page.loadUnaligned(fromByteOffset: Offset.mapSize, as: UInt64.self)
+    free = DatabaseRecord(page + Offset.free)
+    main = DatabaseRecord(page + Offset.main)
+    lastPage = page.loadUnaligned(fromByteOffset: Offset.lastPage, as: UInt64.self)
+    transactionID = page.loadUnaligned(fromByteOffset: Offset.transactionID, as: UInt64.self)
   }
 
   /// LMDB stores the page size in the padding of the free list's record.
@@ -207,34 +228,31 @@ struct MetaPage: Equatable {
 
   /// Checks one page by itself.
   func check(at place: UInt64, fileSize: Int) throws(DataFileError) {
-    func require(_ condition: Bool, _ kind: DataFileFinding.Kind, _ detail: @autoclosure () -> String)
-      throws(DataFileError)
-    {
-      if !condition { throw .finding(DataFileFinding(kind, page: place, detail())) }
-    }
-    try require(magic == Self.magic, .notDatabase, "the magic number is \(magic)")
-    try require(version == Self.version, .meta, "the format's version is \(version)")
-    try require(flags == Self.flag, .pageFlags, "a meta page has the flags \(flags)")
-    try require(number == place, .pageNumber, "the page says it is page \(number)")
+    try require(magic == Self.magic, .notDatabase, place, "the magic number is \(magic)")
+    try require(version == Self.version, .meta, place, "the format's version is \(version)")
+    try require(flags == Self.flag, .pageFlags, place, "a meta page has the flags \(flags)")
+    try require(number == place, .pageNumber, place, "the page says it is page \(number)")
     // LMDB takes the page size from the file, which may come from a machine with larger pages.
     try require(
-      pageSize >= 4096 && pageSize <= 32768 && pageSize & (pageSize - 1) == 0, .pageSize,
+      pageSize >= 4096 && pageSize <= 32768 && pageSize & (pageSize - 1) == 0, .pageSize, place,
       "the page size is \(pageSize)")
-    try require(lastPage >= 1 && lastPage < UInt64(Int.max) / UInt64(pageSize), .meta, "the last page is \(lastPage)")
     try require(
-      mapSize <= UInt64(Int.max) && mapSize / UInt64(pageSize) > lastPage, .meta,
+      lastPage >= 1 && lastPage < UInt64(Int.max) / UInt64(pageSize), .meta, place, "the last page is \(lastPage)")
+    try require(
+      mapSize <= UInt64(Int.max) && mapSize / UInt64(pageSize) > lastPage, .meta, place,
       "the map of \(mapSize) bytes does not hold page \(lastPage)")
     // LMDB stores the environment's persistent flags with those of the free list, which has integer keys.
-    try require(free.flags & ~0x4000 == 8, .meta, "the free list has the flags \(free.flags)")
-    try require(transactionID < Self.transactionLimit, .meta, "the transaction is number \(transactionID)")
+    try require(free.flags & ~0x4000 == 8, .meta, place, "the free list has the flags \(free.flags)")
+    try require(transactionID < Self.transactionLimit, .meta, place, "the transaction is number \(transactionID)")
     // A transaction writes the meta page of its number's parity; LMDB finds the newest by it.
     try require(
-      transactionID == 0 || transactionID & 1 == place, .meta,
+      transactionID == 0 || transactionID & 1 == place, .meta, place,
       "transaction \(transactionID) does not write this page")
     // Pages past the end of the file must be in the free list, which takes eight bytes for each.
     let missing = lastPage + 1 - min(lastPage + 1, UInt64(fileSize) / UInt64(pageSize))
     try require(
-      missing <= UInt64(fileSize) / 8, .truncated, "the last page is \(lastPage), and the file has \(fileSize) bytes")
+      missing <= UInt64(fileSize) / 8, .truncated, place,
+      "the last page is \(lastPage), and the file has \(fileSize) bytes")
   }
 }
 
@@ -242,7 +260,13 @@ struct MetaPage: Equatable {
 struct DatabaseRecord: Equatable {
   static let size = 48
   /// `P_INVALID`
-  static let noRoot = UInt64.max
+  private static let noRoot = UInt64.max
+
+  enum Offset {
+    static let flags = 4
+    static let depth = 6
+    static let root = 40
+  }
 
   let pad: UInt32
   let flags: UInt16
@@ -256,14 +280,109 @@ struct DatabaseRecord: Equatable {
   /// - Parameter bytes: At least ``size`` bytes.
   init(_ bytes: UnsafeRawPointer) {
     pad = bytes.loadUnaligned(as: UInt32.self)
-    flags = bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
-    depth = bytes.loadUnaligned(fromByteOffset: 6, as: UInt16.self)
+    flags = bytes.loadUnaligned(fromByteOffset: Offset.flags, as: UInt16.self)
+    depth = bytes.loadUnaligned(fromByteOffset: Offset.depth, as: UInt16.self)
     branchPages = bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
     leafPages = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
     overflowPages = bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
     entries = bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self)
-    root = bytes.loadUnaligned(fromByteOffset: 40, as: UInt64.self)
+    root = bytes.loadUnaligned(fromByteOffset: Offset.root, as: UInt64.self)
   }
 
   var isEmpty: Bool { root == Self.noRoot }
+
+  /// Checks a record that a page has.
+  func check(isFreeList: Bool = false, in page: UInt64) throws(DataFileError) {
+    try require(
+      isFreeList || flags == 0 && pad == 0, .unsupported, page, "a database has the flags \(flags), padding \(pad)")
+    try require(
+      depth <= TreePage.mostLevels && (depth == 0) == isEmpty, .depth, page,
+      "a tree of depth \(depth) with root \(root)")
+  }
+}
+
+/// This package's own mapping of the two meta pages, to read the last transaction's number.
+///
+/// `mdb_env_info` reads the same words through the environment's map, which disappears briefly while the map grows and
+/// for good on close. This mapping lives as long as the `Environment` object, so two loads read the number at any time
+/// without a lock.
+// @unchecked: the pointers never change, and the words behind them are read atomically.
+struct MetaPages: @unchecked Sendable {
+  private let map: MemoryMap
+  private let base: UnsafeMutableRawPointer
+  let pageSize: Int
+  private let first: UnsafePointer<Atomic<UInt64>>
+  private let second: UnsafePointer<Atomic<UInt64>>
+
+  /// - Throws: `.versionMismatch` if the pages are not laid out as expected.
+  init(descriptor: Int32, pageSize: Int) throws(LMDBError) {
+    map = try system { () throws(SystemError) in
+      try MemoryMap(descriptor: descriptor, path: EnvironmentFiles.dataName, size: 2 * pageSize, .reading)
+    }
+    base = map.base
+    self.pageSize = pageSize
+    first = Self.word(base, MetaPage.Offset.transactionID)
+    second = Self.word(base + pageSize, MetaPage.Offset.transactionID)
+    for page in [base, base + pageSize] {
+      let meta = MetaPage(page)
+      guard meta.magic == MetaPage.magic, meta.version == MetaPage.version else {
+        throw LMDBError(code: .versionMismatch, operation: "Environment.open")
+      }
+    }
+  }
+
+  @inline(__always)
+  private static func word(_ page: UnsafeRawPointer, _ offset: Int) -> UnsafePointer<Atomic<UInt64>> {
+    (page + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+
+  @inline(__always)
+  var lastTransactionID: UInt64 {
+    max(first.pointee.load(ordering: .acquiring), second.pointee.load(ordering: .acquiring))
+  }
+
+  /// The root, depth and end (last page number + 1) of the main database for a transaction that the caller has a
+  /// snapshot of. `nil` if there is no tree, or a newer transaction has committed.
+  ///
+  /// A page is written with its transaction number last but is not read atomically: the fields may belong to the next
+  /// transaction but one, before its number is published. That transaction cannot have begun until the other page shows
+  /// the one in between.
+  @inline(__always)
+  func mainTree(of transaction: UInt64) -> (root: UInt64, depth: Int, end: UInt64)? {
+    let page = UnsafeRawPointer(transaction & 1 == 0 ? base : base + pageSize)
+    func load(_ offset: Int) -> UInt64 { Self.word(page, offset).pointee.load(ordering: .acquiring) }
+    guard load(MetaPage.Offset.transactionID) == transaction else { return nil }
+    let root = load(MetaPage.Offset.main + DatabaseRecord.Offset.root)
+    let lastPage = load(MetaPage.Offset.lastPage)
+    let depth = (page + MetaPage.Offset.main + DatabaseRecord.Offset.depth).load(as: UInt16.self)
+    // Excludes `MDB_DUPSORT` and keys in another order.
+    guard (page + MetaPage.Offset.main + DatabaseRecord.Offset.flags).load(as: UInt16.self) == 0, root <= lastPage,
+      load(MetaPage.Offset.transactionID) == transaction
+    else { return nil }
+    let other = transaction & 1 == 0 ? second : first
+    guard other.pointee.load(ordering: .acquiring) < transaction else { return nil }
+    return (root, Int(depth), lastPage &+ 1)
+  }
+
+  /// Whether a readable address holds these two pages.
+  func isShown(at map: UnsafeRawPointer) -> Bool {
+    [0, pageSize].allSatisfy { page in
+      [0, MetaPage.Offset.magic].allSatisfy { offset in
+        map.load(fromByteOffset: page + offset, as: UInt64.self)
+          == base.load(fromByteOffset: page + offset, as: UInt64.self)
+      }
+    }
+  }
+
+  /// The map size that the last writer recorded, or more if its pages need it: the size `mdb_env_set_mapsize(0)` takes.
+  var recordedMapSize: Int {
+    let isSecond = first.pointee.load(ordering: .acquiring) < second.pointee.load(ordering: .acquiring)
+    let meta = MetaPage(isSecond ? base + pageSize : base)
+    return Int(clamping: max(meta.mapSize, (meta.lastPage &+ 1) &* UInt64(pageSize)))
+  }
+
+  /// Replaces the pages with those of another file, immediately for all readers.
+  func remap(descriptor: Int32) throws(LMDBError) {
+    try system { () throws(SystemError) in try map.replace(descriptor: descriptor, path: EnvironmentFiles.dataName) }
+  }
 }

@@ -13,8 +13,6 @@ struct Tree {
     case unknown
   }
 
-  /// LMDB's longest key; it refuses longer ones, and the empty one.
-  private static let longestKey = 511
   private static let slotLimit = 1 << Int(PathHints.slotBits)
 
   /// The address of page 0.
@@ -44,7 +42,7 @@ struct Tree {
   }
 
   @inline(__always)
-  static func isKey(_ key: UnsafeRawBufferPointer) -> Bool { key.count >= 1 && key.count <= longestKey }
+  static func isKey(_ key: UnsafeRawBufferPointer) -> Bool { key.count >= 1 && key.count <= TreePage.longestKey }
 
   /// The entry that a hint leads to, if it has this key.
   @inline(__always)
@@ -109,17 +107,13 @@ struct Tree {
 
   @inline(never)
   private func overflowValue(of node: TreePage.Node, _ size: Int) -> Found {
-    // `F_BIGDATA`, `P_OVERFLOW`
-    guard node.flags == 1, node.holds(8) else { return .unknown }
-    let number = node.data.loadUnaligned(as: UInt64.self)
-    guard number < end else { return .unknown }
-    let first = map + Int(truncatingIfNeeded: number) &* pageSize
-    guard first.load(as: UInt64.self) == number, first.load(fromByteOffset: 10, as: UInt16.self) == 4 else {
-      return .unknown
-    }
-    let pages = UInt64(first.load(fromByteOffset: 12, as: UInt32.self))
-    guard pages <= end - number, UInt64(16 + size) <= pages * UInt64(pageSize) else { return .unknown }
-    return .value(UnsafeRawBufferPointer(start: first + 16, count: size))
+    guard node.flags == TreePage.Node.bigData, node.holds(8), node.overflowPage < end else { return .unknown }
+    let number = node.overflowPage
+    let base = map + Int(truncatingIfNeeded: number) &* pageSize
+    guard let first = OverflowPage(base, number: number), first.pages <= end - number,
+      UInt64(TreePage.headerSize + size) <= first.pages * UInt64(pageSize)
+    else { return .unknown }
+    return .value(UnsafeRawBufferPointer(start: base + TreePage.headerSize, count: size))
   }
 }
 
@@ -173,9 +167,6 @@ struct TreeKey {
 
 /// One search from the root to a leaf, one comparison at a time, so that several can interleave.
 struct TreeSearch {
-  /// Deeper than any tree: damaged pages may form cycles.
-  private static let mostLevels = 32
-
   let hash: UInt64
   /// The next page's number; 0, which no tree has, before the root.
   private var number: UInt64 = 0
@@ -249,7 +240,7 @@ struct TreeSearch {
   mutating func leave() -> Tree.Found? {
     guard let page else { return .unknown }
     if page.isLeaf { return .absent }
-    guard first >= 1, first <= page.count, level < Self.mostLevels, let node = page.node(first &- 1) else {
+    guard first >= 1, first <= page.count, level < TreePage.mostLevels, let node = page.node(first &- 1) else {
       return .unknown
     }
     pass(first &- 1)

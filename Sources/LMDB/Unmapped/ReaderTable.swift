@@ -26,7 +26,7 @@ package struct ReaderTable: Sendable, Equatable {
   /// - Returns: `nil` if the file is missing, unreadable, or has another layout.
   package static func read(_ directory: Directory) throws(LMDBError) -> ReaderTable? {
     let (data, lockFile) = try system { () throws(SystemError) in
-      (try directory.identity(of: OpenFiles.dataFile), try directory.identity(of: OpenFiles.lockFile))
+      (try directory.identity(of: EnvironmentFiles.dataName), try directory.identity(of: EnvironmentFiles.lockName))
     }
     guard lockFile != nil else { return nil }
     let (environment, number) = Registry.withLock { registry -> (Environment?, Int?) in
@@ -45,7 +45,7 @@ package struct ReaderTable: Sendable, Equatable {
     defer { Registry.withLock { $0.cancel(number) } }
     return try system { () throws(SystemError) in
       do throws(SystemError) {
-        guard let file = try directory.open(OpenFiles.lockFile) else { return nil }
+        guard let file = try directory.open(EnvironmentFiles.lockName) else { return nil }
         return try parse(file)
       } catch {
         if error.errno == EACCES { return nil }
@@ -57,7 +57,7 @@ package struct ReaderTable: Sendable, Equatable {
   private static func parse(_ file: borrowing File) throws(SystemError) -> ReaderTable? {
     #if os(Linux)
       var header = [UInt8](repeating: 0, count: slotsOffset)
-      guard Int.bitWidth == 64, try file.read(&header) else { return nil }
+      guard try file.read(&header) else { return nil }
       func word(_ offset: Int) -> UInt32 {
         header.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
       }
@@ -95,8 +95,8 @@ package enum LockFile {
   package static func whileClosed<R>(
     in directory: Directory, _ body: () throws(SystemError) -> R
   ) throws(SystemError) -> R? {
-    let data = try directory.identity(of: OpenFiles.dataFile)
-    let lockFile = try directory.identity(of: OpenFiles.lockFile)
+    let data = try directory.identity(of: EnvironmentFiles.dataName)
+    let lockFile = try directory.identity(of: EnvironmentFiles.lockName)
     let number = Registry.withLock { registry -> Int? in
       switch registry.find(directory: directory.identity, data: data, lockFile: lockFile, exactly: false) {
       case .none: registry.reserve(directory.identity)

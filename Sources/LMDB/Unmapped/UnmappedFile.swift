@@ -18,19 +18,15 @@ package final class UnmappedFile {
   /// How often the same damage must be found in a state that is still current.
   private static let confirmations = 3
 
-  private init(_ file: consuming DataFile) throws(LMDBError) {
+  private init(_ file: consuming DataFile) throws(DataFileError) {
     identity = try file.identity
     self.file = file
   }
 
   /// Opens a directory's `data.mdb`. Returns `nil` if it is missing or empty; LMDB treats an empty file as new.
   package static func open(_ directory: Directory) throws(DataFileError) -> UnmappedFile? {
-    do throws(LMDBError) {
-      guard let file = try DataFile(OpenFiles.dataFile, in: directory), file.size > 0 else { return nil }
-      return try UnmappedFile(file)
-    } catch {
-      throw .unreadable(error)
-    }
+    guard let file = try DataFile(in: directory), file.size > 0 else { return nil }
+    return try UnmappedFile(file)
   }
 
   package func lastTransactionID() throws(DataFileError) -> UInt64 { try newestMeta().transactionID }
@@ -44,7 +40,7 @@ package final class UnmappedFile {
     var last: (failure: DataFileError, count: Int)?
     while true {
       let meta = try newestMeta()
-      try noteSize()
+      try file.noteSize()
       let result: Result<R, DataFileError>
       do throws(DataFileError) {
         result = .success(try body(UnmappedSnapshot(self, meta, size: file.size, attempt: attempt)))
@@ -72,13 +68,9 @@ package final class UnmappedFile {
 
   private func newestMeta() throws(DataFileError) -> MetaPage {
     try DataFileVerifier.settled { () throws(DataFileError) in
-      try noteSize()
+      try file.noteSize()
       return try DataFileVerifier.newestMeta(of: file)
     }
-  }
-
-  private func noteSize() throws(DataFileError) {
-    do throws(LMDBError) { try file.noteSize() } catch { throw .unreadable(error) }
   }
 
   /// Whether no page of a state can have been overwritten: at most one transaction committed since, and the next but
@@ -87,15 +79,13 @@ package final class UnmappedFile {
     let newest = try newestMeta()
     if newest.transactionID > meta.transactionID + 1 || newest.transactionID < meta.transactionID { return false }
     if newest.transactionID == meta.transactionID { return newest == meta }
-    return try DataFileVerifier.meta(meta.number, at: Int(meta.number) * Int(meta.pageSize), of: file) == meta
+    return try file.meta(meta.number, at: Int(meta.number) * Int(meta.pageSize)) == meta
   }
 
   // MARK: - Pages
 
   func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int, page: UInt64) throws(DataFileError) {
-    let isWhole: Bool
-    do throws(LMDBError) { isWhole = try file.read(buffer, at: offset) } catch { throw .unreadable(error) }
-    if !isWhole { throw .finding(DataFileFinding(.truncated, page: page, "the file became shorter")) }
+    try require(try file.read(buffer, at: offset), .truncated, page, "the file became shorter")
   }
 }
 
@@ -145,14 +135,12 @@ package struct UnmappedSnapshot {
   /// Throws if fewer than `count` bytes follow from a page.
   func check(_ page: UInt64, count: Int, from parent: UInt64) throws(DataFileError) {
     let (end, overflow) = page.addingReportingOverflow(UInt64((count + pageSize - 1) / pageSize))
-    guard page >= 2, !overflow, end <= meta.lastPage + 1 else {
-      throw .finding(
-        DataFileFinding(.pageNumber, page: parent, "refers to page \(page), and the last is \(meta.lastPage)"))
-    }
-    guard end <= UInt64(pagesInFile) else {
-      throw .finding(
-        DataFileFinding(.truncated, page: page, "page \(parent) refers to it, and the file has \(pagesInFile) pages"))
-    }
+    try require(
+      page >= 2 && !overflow && end <= meta.lastPage + 1, .pageNumber, parent,
+      "refers to page \(page), and the last is \(meta.lastPage)")
+    try require(
+      end <= UInt64(pagesInFile), .truncated, page,
+      "page \(parent) refers to it, and the file has \(pagesInFile) pages")
   }
 }
 
@@ -197,16 +185,9 @@ package final class UnmappedCursor {
   private struct Level {
     /// 0 if no page is loaded.
     var page: UInt64 = 0
-    var layout: PageLayout?
+    var layout: TreePage?
     var index = 0
   }
-
-  /// `CURSOR_STACK`
-  private static let maximumDepth = 32
-  private static let maximumKeySize = 511
-  private static let bigData: UInt16 = 1
-  /// `P_OVERFLOW`
-  private static let overflow: UInt16 = 4
 
   private let snapshot: UnmappedSnapshot
   private let depth: Int
@@ -221,15 +202,7 @@ package final class UnmappedCursor {
 
   package init(_ snapshot: UnmappedSnapshot) throws(DataFileError) {
     let record = snapshot.meta.main
-    guard record.flags == 0, record.pad == 0 else {
-      throw .finding(
-        DataFileFinding(
-          .unsupported, page: snapshot.place, "a database has the flags \(record.flags), padding \(record.pad)"))
-    }
-    guard record.depth <= Self.maximumDepth, (record.depth == 0) == record.isEmpty else {
-      throw .finding(
-        DataFileFinding(.depth, page: snapshot.place, "a tree of depth \(record.depth) with root \(record.root)"))
-    }
+    try record.check(in: snapshot.place)
     self.snapshot = snapshot
     depth = Int(record.depth)
     levels = Array(repeating: Level(), count: depth)
@@ -277,7 +250,7 @@ package final class UnmappedCursor {
   }
 
   private func seek(
-    branch: (PageLayout) throws(DataFileError) -> Int, leaf: (PageLayout) throws(DataFileError) -> Int
+    branch: (TreePage) throws(DataFileError) -> Int, leaf: (TreePage) throws(DataFileError) -> Int
   ) throws(DataFileError) -> Entry? {
     if depth == 0 { return nil }
     lastKey = []
@@ -286,7 +259,7 @@ package final class UnmappedCursor {
       let layout = try load(page, level, from: parent)
       let index = try level < depth - 1 ? branch(layout) : leaf(layout)
       levels[level].index = index
-      if level < depth - 1 { (page, parent) = (try layout.node(index).child, page) }
+      if level < depth - 1 { (page, parent) = (try layout.checkedNode(index).child, page) }
     }
     return try current()
   }
@@ -299,18 +272,16 @@ package final class UnmappedCursor {
     return try entry(next, 0)
   }
 
-  private func nextLeaf(after leaf: PageLayout) throws(DataFileError) -> PageLayout? {
-    lastKey = Array(try leaf.node(leaf.count - 1).key)
+  private func nextLeaf(after leaf: TreePage) throws(DataFileError) -> TreePage? {
+    lastKey = Array(try leaf.checkedNode(leaf.count - 1).keyBytes)
     var level = depth - 2
     while level >= 0, let layout = levels[level].layout {
       levels[level].index += 1
       if levels[level].index < layout.count {
         let next = try descend(from: level)
-        let first = try next.node(0).key
+        let first = try next.checkedNode(0).keyBytes
         let isGreater = lastKey.withUnsafeBytes { $0.precedes(first) }
-        guard isGreater else {
-          throw .finding(DataFileFinding(.keyOrder, page: next.number, "its keys are not greater than those before it"))
-        }
+        try require(isGreater, .keyOrder, next.number, "its keys are not greater than those before it")
         return next
       }
       level -= 1
@@ -321,10 +292,10 @@ package final class UnmappedCursor {
   }
 
   /// Loads the first pages below a branch page's entry, down to a leaf.
-  private func descend(from level: Int) throws(DataFileError) -> PageLayout {
+  private func descend(from level: Int) throws(DataFileError) -> TreePage {
     var layout = levels[level].layout!
     for below in level + 1..<depth {
-      layout = try load(layout.node(levels[below - 1].index).child, below, from: layout.number)
+      layout = try load(layout.checkedNode(levels[below - 1].index).child, below, from: layout.number)
       levels[below].index = 0
     }
     return layout
@@ -332,61 +303,51 @@ package final class UnmappedCursor {
 
   // MARK: Pages
 
-  private func load(_ page: UInt64, _ level: Int, from parent: UInt64) throws(DataFileError) -> PageLayout {
+  private func load(_ page: UInt64, _ level: Int, from parent: UInt64) throws(DataFileError) -> TreePage {
     if levels[level].page == page, let layout = levels[level].layout { return layout }
     levels[level] = Level()
     let buffer = UnsafeMutableRawBufferPointer(start: buffers + level * snapshot.pageSize, count: snapshot.pageSize)
     try snapshot.read(page, into: buffer, from: parent)
-    let layout = try PageLayout(UnsafeRawPointer(buffer.baseAddress!), number: page, size: snapshot.pageSize)
+    let layout = try TreePage(checking: buffer.baseAddress!, number: page, size: snapshot.pageSize)
     let isLeaf = level == depth - 1
-    guard layout.flags == (isLeaf ? PageLayout.leaf : PageLayout.branch) else {
-      throw .finding(DataFileFinding(.pageFlags, page: page, "flags \(layout.flags) in level \(level + 1) of \(depth)"))
-    }
-    guard layout.count >= (isLeaf ? 1 : 2) else {
-      throw .finding(DataFileFinding(.node, page: page, "a page of a tree with \(layout.count) entries"))
-    }
+    try require(layout.isLeaf == isLeaf, .pageFlags, page, "not the kind of page that level \(level + 1) has")
+    try require(layout.count >= (isLeaf ? 1 : 2), .node, page, "a page of a tree with \(layout.count) entries")
     try checkKeys(layout, from: isLeaf ? 0 : 1)
     levels[level] = Level(page: page, layout: layout)
     return layout
   }
 
-  private func checkKeys(_ layout: PageLayout, from first: Int) throws(DataFileError) {
+  private func checkKeys(_ layout: TreePage, from first: Int) throws(DataFileError) {
     var previous: UnsafeRawBufferPointer?
     for index in first..<layout.count {
-      let key = try layout.node(index).key
-      guard 1...Self.maximumKeySize ~= key.count else {
-        throw .finding(DataFileFinding(.node, page: layout.number, "a key of \(key.count) bytes"))
-      }
-      if let previous, !previous.precedes(key) {
-        throw .finding(DataFileFinding(.keyOrder, page: layout.number, "the keys are not in order"))
-      }
+      let key = try layout.checkedNode(index).keyBytes
+      try require(1...TreePage.longestKey ~= key.count, .node, layout.number, "a key of \(key.count) bytes")
+      try require(previous?.precedes(key) != false, .keyOrder, layout.number, "the keys are not in order")
       previous = key
     }
   }
 
-  private func entry(_ layout: PageLayout, _ index: Int) throws(DataFileError) -> Entry {
-    let node = try layout.node(index)
-    let isBig = node.flags == Self.bigData
-    guard isBig || node.flags == 0 else {
-      throw .finding(DataFileFinding(.unsupported, page: layout.number, "entry \(index) has the flags \(node.flags)"))
-    }
-    guard node.fits(dataSize: isBig ? 8 : node.dataSize, in: snapshot.pageSize) else {
-      throw .finding(
-        DataFileFinding(.node, page: layout.number, "entry \(index) of \(node.dataSize) bytes leaves the page"))
-    }
+  private func entry(_ layout: TreePage, _ index: Int) throws(DataFileError) -> Entry {
+    let node = try layout.checkedNode(index)
+    let isBig = node.flags == TreePage.Node.bigData
+    try require(
+      isBig || node.flags == 0, .unsupported, layout.number, "entry \(index) has the flags \(node.flags)")
+    try require(
+      node.holds(isBig ? 8 : node.dataSize), .node, layout.number,
+      "entry \(index) of \(node.dataSize) bytes leaves the page")
     let value =
       isBig
       ? UnmappedValue(
-        self, page: node.data.loadUnaligned(as: UInt64.self), size: node.dataSize, parent: layout.number)
+        self, page: node.overflowPage, size: node.dataSize, parent: layout.number)
       : UnmappedValue(self, inline: node.data, size: node.dataSize)
-    return Entry(key: node.key, value: value)
+    return Entry(key: node.keyBytes, value: value)
   }
 
   /// Reads the first bytes of a value in overflow pages.
   func readOverflow(
     _ page: UInt64, count: Int, size: Int, from parent: UInt64
   ) throws(DataFileError) -> UnsafeRawBufferPointer {
-    let total = DataFileWalk.headerSize + count
+    let total = TreePage.headerSize + count
     // Checked before memory is allocated for it.
     try snapshot.check(page, count: total, from: parent)
     if scratch.count < total {
@@ -395,32 +356,21 @@ package final class UnmappedCursor {
     }
     let buffer = UnsafeMutableRawBufferPointer(rebasing: scratch[..<total])
     try snapshot.read(page, into: buffer, from: parent)
-    let header = UnsafeRawPointer(buffer.baseAddress!)
-    let recorded = header.loadUnaligned(as: UInt64.self)
-    guard recorded == page else {
-      throw .finding(DataFileFinding(.pageNumber, page: page, "the page says it is page \(recorded)"))
-    }
-    guard header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) == Self.overflow else {
-      throw .finding(DataFileFinding(.pageFlags, page: page, "page \(parent) takes it for a large value's"))
-    }
-    let pages = Int(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
-    let needed = (DataFileWalk.headerSize - 1 + size) / snapshot.pageSize + 1
-    guard pages >= needed else {
-      throw .finding(DataFileFinding(.overflow, page: page, "it begins \(pages) pages, and its value needs \(needed)"))
-    }
-    return UnsafeRawBufferPointer(rebasing: buffer[DataFileWalk.headerSize...])
+    _ = try OverflowPage(
+      checking: buffer.baseAddress!, number: page, valueSize: size, pageSize: snapshot.pageSize, from: parent)
+    return UnsafeRawBufferPointer(rebasing: buffer[TreePage.headerSize...])
   }
 
   // MARK: Keys
 
   /// The first index, from `start`, where `isBefore` is false.
   private static func partition(
-    _ layout: PageLayout, from start: Int, _ isBefore: (UnsafeRawBufferPointer) -> Bool
+    _ layout: TreePage, from start: Int, _ isBefore: (UnsafeRawBufferPointer) -> Bool
   ) throws(DataFileError) -> Int {
     var (low, high) = (start, layout.count)
     while low < high {
       let middle = (low + high) / 2
-      if isBefore(try layout.node(middle).key) { low = middle + 1 } else { high = middle }
+      if isBefore(try layout.checkedNode(middle).keyBytes) { low = middle + 1 } else { high = middle }
     }
     return low
   }

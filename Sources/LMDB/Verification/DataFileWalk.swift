@@ -1,14 +1,11 @@
 import Platform
 
+/// One verification of a data file: the pages that its trees and lists refer to.
 package final class DataFileWalk {
   package typealias Visit = (_ key: UnsafeRawBufferPointer, _ value: DataFileValue) throws(DataFileError) -> Void
 
-  /// `CURSOR_STACK`
-  private static let maximumDepth = 32
-  /// `offsetof(MDB_page, mp_ptrs)`
-  static let headerSize = 16
-  /// The most bytes read before a large value and of it.
-  private static let overflowPrefix = 16 + 1_024
+  /// The most bytes read of a large value.
+  private static let overflowPrefix = 1_024
 
   private let file: DataFile
   let meta: MetaPage
@@ -16,7 +13,7 @@ package final class DataFileWalk {
   let visit: Visit
   private let pagesInFile: Int
   private var used = PageSet()
-  private var result = VerifiedDataFile()
+  var result = VerifiedDataFile()
   /// One page per level, reused; the last is for the first pages of large values.
   private let buffers: UnsafeMutableRawPointer
 
@@ -25,7 +22,7 @@ package final class DataFileWalk {
     self.visit = visit
     pageSize = Int(meta.pageSize)
     pagesInFile = file.size / pageSize
-    buffers = .allocate(byteCount: pageSize * (2 * Self.maximumDepth + 1), alignment: 4096)
+    buffers = .allocate(byteCount: pageSize * (2 * TreePage.mostLevels + 1), alignment: 4096)
     result.size = file.size
     self.file = file
   }
@@ -36,22 +33,19 @@ package final class DataFileWalk {
     result.pageSize = pageSize
     result.transactionID = meta.transactionID
     result.pages = Int(meta.lastPage) + 1
-    result.bytesRead = 2 * MetaPage.length
     _ = used.insert(0)
     _ = used.insert(1)
-    let page = meta.transactionID & 1
-    var free = TreeWalk(self, meta.free, .freeList, recordedIn: page)
-    try free.run()
-    var main = TreeWalk(self, meta.main, .main, recordedIn: page)
-    try main.run()
+    for (record, role) in [(meta.free, TreeWalk.Role.freeList), (meta.main, .main)] {
+      var walk = TreeWalk(self, record, role, recordedIn: meta.number)
+      try walk.run()
+    }
     result.depth = Int(meta.main.depth)
     result.entries = Int(meta.main.entries)
     // Free pages may not have been written yet; all others have been.
-    for page in stride(from: pagesInFile, to: result.pages, by: 1) where !used.contains(page) {
-      throw .finding(
-        DataFileFinding(
-          .truncated, page: UInt64(page),
-          "the page is not in the file, which has \(file.size) bytes, and not in the free list"))
+    for page in stride(from: pagesInFile, to: result.pages, by: 1) {
+      try require(
+        used.contains(page), .truncated, UInt64(page),
+        "the page is not in the file, which has \(file.size) bytes, and not in the free list")
     }
     result.unreferencedPages = result.pages - used.count
     return result
@@ -61,110 +55,64 @@ package final class DataFileWalk {
 
   /// The buffer of a level. Named databases use separate levels.
   func buffer(level: Int, isNested: Bool) -> UnsafeMutableRawPointer {
-    buffers + (level + (isNested ? Self.maximumDepth : 0)) * pageSize
-  }
-
-  func checkDepth(_ record: DatabaseRecord, recordedIn page: UInt64) throws(DataFileError) {
-    guard record.depth <= Self.maximumDepth, (record.depth == 0) == record.isEmpty else {
-      throw .finding(DataFileFinding(.depth, page: page, "a tree of depth \(record.depth) with root \(record.root)"))
-    }
+    buffers + (level + (isNested ? TreePage.mostLevels : 0)) * pageSize
   }
 
   /// Claims `count` pages from `page`, which must be unclaimed and in the file.
-  func take(_ page: UInt64, count: UInt64 = 1, from parent: UInt64) throws(DataFileError) -> Int {
-    guard page >= 2, page <= meta.lastPage, count <= meta.lastPage - page + 1 else {
-      throw .finding(
-        DataFileFinding(
-          .pageNumber, page: parent, "refers to \(count) page(s) from \(page) on, and the last is \(meta.lastPage)"))
+  func take(_ page: UInt64, count: UInt64 = 1, from parent: UInt64) throws(DataFileError) {
+    try require(
+      page >= 2 && page <= meta.lastPage && count <= meta.lastPage - page + 1, .pageNumber, parent,
+      "refers to \(count) page(s) from \(page) on, and the last is \(meta.lastPage)")
+    try require(
+      page + count <= UInt64(pagesInFile), .truncated, page,
+      "page \(parent) refers to it, and the file has \(pagesInFile) pages")
+    for number in Int(page)..<Int(page + count) {
+      try require(
+        used.insert(number), .doubleUse, UInt64(number), "page \(parent) refers to it, and it is used or free already")
     }
-    guard page + count <= UInt64(pagesInFile) else {
-      throw .finding(
-        DataFileFinding(.truncated, page: page, "page \(parent) refers to it, and the file has \(pagesInFile) pages"))
-    }
-    for number in Int(page)..<Int(page + count) where !used.insert(number) {
-      throw .finding(
-        DataFileFinding(.doubleUse, page: UInt64(number), "page \(parent) refers to it, and it is used or free already")
-      )
-    }
-    return Int(page)
   }
 
   /// Claims a page of the free list, which may lie past the end of the file.
   func takeFree(_ page: UInt64, from parent: UInt64) throws(DataFileError) {
-    guard page >= 2, page <= meta.lastPage else {
-      throw .finding(
-        DataFileFinding(.freeList, page: parent, "page \(page) is free, and the last is \(meta.lastPage)"))
-    }
-    guard used.insert(Int(page)) else {
-      throw .finding(DataFileFinding(.doubleUse, page: page, "it is free, and used or free already"))
-    }
+    try require(
+      page >= 2 && page <= meta.lastPage, .freeList, parent, "page \(page) is free, and the last is \(meta.lastPage)")
+    try require(used.insert(Int(page)), .doubleUse, page, "it is free, and used or free already")
     result.freePages += 1
   }
 
-  /// Reads a whole page, or its first `count` bytes.
+  /// Reads a whole page, or `count` bytes of it and those that follow.
   func read(
-    _ page: Int, into buffer: UnsafeMutableRawPointer, offset: Int = 0, count: Int? = nil
+    _ page: UInt64, into buffer: UnsafeMutableRawPointer, offset: Int = 0, count: Int? = nil
   ) throws(DataFileError) {
-    let count = count ?? pageSize
-    result.bytesRead += count
-    let isWhole: Bool
-    do throws(LMDBError) {
-      isWhole = try file.read(
-        UnsafeMutableRawBufferPointer(start: buffer, count: count), at: page * pageSize + offset)
-    } catch {
-      throw .unreadable(error)
-    }
-    if !isWhole { throw .finding(DataFileFinding(.truncated, page: UInt64(page), "the file became shorter")) }
+    let bytes = UnsafeMutableRawBufferPointer(start: buffer, count: count ?? pageSize)
+    try require(
+      try file.read(bytes, at: Int(page) * pageSize + offset), .truncated, page, "the file became shorter")
   }
 
   /// Claims a large value's pages and checks the first one. Returns the value's beginning, valid until the next call.
   func overflow(
     _ page: UInt64, valueSize: Int, from parent: UInt64, pages: inout UInt64
   ) throws(DataFileError) -> UnsafeRawBufferPointer {
-    let needed = UInt64((Self.headerSize - 1 + valueSize) / pageSize + 1)
     // Checked before the read: the page must be in the file.
-    guard page >= 2, page <= meta.lastPage, page < UInt64(pagesInFile) else {
-      throw .finding(DataFileFinding(.overflow, page: parent, "a value is said to be in page \(page)"))
-    }
-    let buffer = buffers + 2 * Self.maximumDepth * pageSize
-    let count = min(Self.overflowPrefix, Self.headerSize + valueSize)
-    try read(Int(page), into: buffer, count: count)
-    let header = UnsafeRawPointer(buffer)
-    let recorded = UInt64(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
-    guard header.loadUnaligned(as: UInt64.self) == page else {
-      throw .finding(
-        DataFileFinding(.pageNumber, page: page, "the page says it is page \(header.loadUnaligned(as: UInt64.self))"))
-    }
-    // `P_OVERFLOW`
-    guard header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) == 4 else {
-      throw .finding(DataFileFinding(.pageFlags, page: page, "page \(parent) takes it for a large value's"))
-    }
-    // A value that replaced a longer one in the same transaction has spare pages.
-    guard recorded >= needed, recorded <= UInt64(UInt32.max) / UInt64(pageSize) + 2 else {
-      throw .finding(
-        DataFileFinding(.overflow, page: page, "it begins \(recorded) pages, and its value needs \(needed)"))
-    }
-    _ = try take(page, count: recorded, from: parent)
-    pages += recorded
-    return UnsafeRawBufferPointer(start: buffer + Self.headerSize, count: count - Self.headerSize)
-  }
-
-  func add(branchPages: UInt64, leafPages: UInt64, overflowPages: UInt64) {
-    result.branchPages += Int(branchPages)
-    result.leafPages += Int(leafPages)
-    result.overflowPages += Int(overflowPages)
+    try require(
+      page >= 2 && page <= meta.lastPage && page < UInt64(pagesInFile), .overflow, parent,
+      "a value is said to be in page \(page)")
+    let buffer = buffers + 2 * TreePage.mostLevels * pageSize
+    let count = min(Self.overflowPrefix, valueSize)
+    try read(page, into: buffer, count: TreePage.headerSize + count)
+    let first = try OverflowPage(
+      checking: buffer, number: page, valueSize: valueSize, pageSize: pageSize, from: parent)
+    try take(page, count: first.pages, from: parent)
+    pages += first.pages
+    return UnsafeRawBufferPointer(start: buffer + TreePage.headerSize, count: count)
   }
 }
 
+/// The verification of one tree.
 struct TreeWalk {
   enum Role { case freeList, main, named }
 
-  /// `MDB_MAXKEYSIZE`
-  private static let maximumKeySize = 511
-  private static let bigData: UInt16 = 1
-  private static let subData: UInt16 = 2
-
-  let walk: DataFileWalk
+  private let walk: DataFileWalk
   private let record: DatabaseRecord
   private let role: Role
   /// The page that holds the tree's record.
@@ -186,169 +134,165 @@ struct TreeWalk {
   private typealias Key = UnsafeRawBufferPointer
 
   mutating func run() throws(DataFileError) {
-    if role != .freeList, record.flags != 0 || record.pad != 0 {
-      throw .finding(
-        DataFileFinding(.unsupported, page: place, "a database has the flags \(record.flags), padding \(record.pad)"))
-    }
-    try walk.checkDepth(record, recordedIn: place)
+    try record.check(isFreeList: role == .freeList, in: place)
     if !record.isEmpty { try follow(record.root, level: 1, from: place, lower: nil, upper: nil) }
-    try compare(record.branchPages, branchPages, "branch pages")
-    try compare(record.leafPages, leafPages, "leaf pages")
-    try compare(record.overflowPages, overflowPages, "overflow pages")
-    try compare(record.entries, entries, "entries")
-    walk.add(branchPages: branchPages, leafPages: leafPages, overflowPages: overflowPages)
-  }
-
-  private func compare(_ recorded: UInt64, _ found: UInt64, _ what: String) throws(DataFileError) {
-    if recorded != found {
-      throw .finding(
-        DataFileFinding(.statistics, page: place, "\(recorded) \(what) are recorded, and \(found) were found"))
+    for (recorded, found, what) in [
+      (record.branchPages, branchPages, "branch pages"), (record.leafPages, leafPages, "leaf pages"),
+      (record.overflowPages, overflowPages, "overflow pages"), (record.entries, entries, "entries"),
+    ] {
+      try require(recorded == found, .statistics, place, "\(recorded) \(what) are recorded, and \(found) were found")
     }
+    walk.result.branchPages += Int(branchPages)
+    walk.result.leafPages += Int(leafPages)
+    walk.result.overflowPages += Int(overflowPages)
   }
 
   /// - Parameters:
   ///   - lower: The lowest allowed key; `nil` for no bound.
   ///   - upper: All keys must be less; `nil` for no bound.
   private mutating func follow(
-    _ page: UInt64, level: Int, from parent: UInt64, lower: Key?, upper: Key?
+    _ number: UInt64, level: Int, from parent: UInt64, lower: Key?, upper: Key?
   ) throws(DataFileError) {
-    let number = try walk.take(page, from: parent)
+    try walk.take(number, from: parent)
     let buffer = walk.buffer(level: level - 1, isNested: role == .named)
     try walk.read(number, into: buffer)
-    let layout = try PageLayout(UnsafeRawPointer(buffer), number: page, size: walk.pageSize)
-    if level < Int(record.depth) {
-      guard layout.flags == PageLayout.branch else {
-        throw .finding(
-          DataFileFinding(.pageFlags, page: page, "flags \(layout.flags) where level \(level) has branches"))
-      }
-      branchPages += 1
-      try followBranch(layout, level: level, lower: lower, upper: upper)
-    } else {
-      guard layout.flags == PageLayout.leaf else {
-        throw .finding(DataFileFinding(.pageFlags, page: page, "flags \(layout.flags) where level \(level) has leaves"))
-      }
+    let page = try TreePage(checking: buffer, number: number, size: walk.pageSize)
+    let isLeaf = level == Int(record.depth)
+    try require(
+      page.isLeaf == isLeaf, .pageFlags, number, "not a \(isLeaf ? "leaf" : "branch") page, in level \(level)")
+    if isLeaf {
       leafPages += 1
-      try readLeaf(layout, lower: lower, upper: upper)
+      try readLeaf(page, lower: lower, upper: upper)
+    } else {
+      branchPages += 1
+      try followBranch(page, level: level, lower: lower, upper: upper)
     }
   }
 
   private mutating func followBranch(
-    _ layout: PageLayout, level: Int, lower: Key?, upper: Key?
+    _ page: TreePage, level: Int, lower: Key?, upper: Key?
   ) throws(DataFileError) {
     // LMDB asserts this except for the free list.
-    guard layout.count >= (role == .freeList ? 1 : 2) else {
-      throw .finding(DataFileFinding(.node, page: layout.number, "a branch page with \(layout.count) entries"))
-    }
+    try require(
+      page.count >= (role == .freeList ? 1 : 2), .node, page.number, "a branch page with \(page.count) entries")
     // Check the whole page before its children.
     var total = 0
     var previous: Key?
-    for index in 0..<layout.count {
-      let node = try layout.node(index)
+    for index in 0..<page.count {
+      let node = try page.checkedNode(index)
       total += node.paddedSize(dataSize: 0)
-      try checkKeySize(node, layout, canBeEmpty: index == 0)
+      try checkKeySize(node, page, canBeEmpty: index == 0)
       // A branch page's first key is empty: it covers everything below the second.
       if index == 0 { continue }
-      try checkOrder(node.key, previous, lower: lower, upper: upper, layout)
-      previous = node.key
+      try checkOrder(node.keyBytes, previous, lower: lower, upper: upper, page)
+      previous = node.keyBytes
     }
-    try layout.checkRoom(total)
-    for index in 0..<layout.count {
-      let node = try layout.node(index)
-      let next = index + 1 < layout.count ? try layout.node(index + 1).key : upper
+    try page.checkRoom(total)
+    for index in 0..<page.count {
+      let node = try page.checkedNode(index)
+      let next = index + 1 < page.count ? try page.checkedNode(index + 1).keyBytes : upper
       try follow(
-        node.child, level: level + 1, from: layout.number, lower: index == 0 ? lower : node.key, upper: next)
+        node.child, level: level + 1, from: page.number, lower: index == 0 ? lower : node.keyBytes, upper: next)
     }
   }
 
-  private mutating func readLeaf(_ layout: PageLayout, lower: Key?, upper: Key?) throws(DataFileError) {
-    guard layout.count >= 1 else {
-      throw .finding(DataFileFinding(.node, page: layout.number, "a leaf page without entries"))
-    }
+  private mutating func readLeaf(_ page: TreePage, lower: Key?, upper: Key?) throws(DataFileError) {
+    try require(page.count >= 1, .node, page.number, "a leaf page without entries")
     var total = 0
     var previous: Key?
-    for index in 0..<layout.count {
-      let node = try layout.node(index)
-      try checkKeySize(node, layout, canBeEmpty: false)
+    for index in 0..<page.count {
+      let node = try page.checkedNode(index)
+      try checkKeySize(node, page, canBeEmpty: false)
       // A page's keys are in order, so checking its first and last key against the bounds is enough.
       try checkOrder(
-        node.key, previous, lower: index == 0 ? lower : nil, upper: index == layout.count - 1 ? upper : nil, layout)
-      previous = node.key
-      let isBig = node.flags & Self.bigData != 0
-      guard node.flags == 0 || node.flags == Self.bigData || node.flags == Self.subData else {
-        throw .finding(DataFileFinding(.unsupported, page: layout.number, "entry \(index) has the flags \(node.flags)"))
-      }
-      let inlineSize = isBig ? 8 : node.dataSize
-      guard node.fits(dataSize: inlineSize, in: walk.pageSize) else {
-        throw .finding(
-          DataFileFinding(.node, page: layout.number, "entry \(index) of \(node.dataSize) bytes leaves the page"))
-      }
+        node.keyBytes, previous, lower: index == 0 ? lower : nil, upper: index == page.count - 1 ? upper : nil, page)
+      previous = node.keyBytes
+      try require(
+        node.flags == 0 || node.flags == TreePage.Node.bigData || node.flags == TreePage.Node.subData, .unsupported,
+        page.number, "entry \(index) has the flags \(node.flags)")
+      let inlineSize = node.flags == TreePage.Node.bigData ? 8 : node.dataSize
+      try require(
+        node.holds(inlineSize), .node, page.number, "entry \(index) of \(node.dataSize) bytes leaves the page")
       total += node.paddedSize(dataSize: inlineSize)
       entries += 1
-      try readValue(node, index, isBig: isBig, layout)
+      try readValue(node, index, page)
     }
-    try layout.checkRoom(total)
+    try page.checkRoom(total)
   }
 
   private mutating func readValue(
-    _ node: PageLayout.Node, _ index: Int, isBig: Bool, _ layout: PageLayout
+    _ node: TreePage.Node, _ index: Int, _ page: TreePage
   ) throws(DataFileError) {
-    let value: UnsafeRawBufferPointer
-    var page: UInt64 = 0
-    if isBig {
-      page = node.data.loadUnaligned(as: UInt64.self)
-      value = try walk.overflow(page, valueSize: node.dataSize, from: layout.number, pages: &overflowPages)
-    } else {
-      value = UnsafeRawBufferPointer(start: node.data, count: node.dataSize)
+    let overflow = node.flags == TreePage.Node.bigData ? node.overflowPage : nil
+    var value = UnsafeRawBufferPointer(start: node.data, count: overflow == nil ? node.dataSize : 0)
+    if let overflow {
+      value = try walk.overflow(overflow, valueSize: node.dataSize, from: page.number, pages: &overflowPages)
     }
     switch role {
     case .freeList:
-      let list = FreePageList(walk, key: node.key, page: layout.number)
-      if isBig {
-        try list.read(fromPage: Int(page), size: node.dataSize, last: &lastFreeTransaction)
-      } else {
-        try list.read(value, last: &lastFreeTransaction)
-      }
-    case .main where node.flags == Self.subData:
-      guard node.dataSize == DatabaseRecord.size else {
-        throw .finding(
-          DataFileFinding(.node, page: layout.number, "entry \(index) of \(node.dataSize) bytes is a named database"))
-      }
-      var named = TreeWalk(walk, DatabaseRecord(node.data), .named, recordedIn: layout.number)
+      try readFreePages(
+        DataFileValue(walk, beginning: value, size: node.dataSize, page: overflow), key: node.keyBytes, page.number)
+    case .main where node.flags == TreePage.Node.subData:
+      try require(
+        node.dataSize == DatabaseRecord.size, .node, page.number,
+        "entry \(index) of \(node.dataSize) bytes is a named database")
+      var named = TreeWalk(walk, DatabaseRecord(node.data), .named, recordedIn: page.number)
       try named.run()
     case .main:
-      try walk.visit(
-        node.key, DataFileValue(walk, beginning: value, size: node.dataSize, page: isBig ? Int(page) : nil))
+      try walk.visit(node.keyBytes, DataFileValue(walk, beginning: value, size: node.dataSize, page: overflow))
     case .named:
-      guard node.flags != Self.subData else {
-        throw .finding(DataFileFinding(.unsupported, page: layout.number, "entry \(index) is a database in a database"))
+      try require(
+        node.flags != TreePage.Node.subData, .unsupported, page.number, "entry \(index) is a database in a database")
+    }
+  }
+
+  /// Reads a free list record: the number of pages that a transaction freed, and the pages in descending order.
+  private mutating func readFreePages(
+    _ value: DataFileValue, key: Key, _ page: UInt64
+  ) throws(DataFileError) {
+    let transaction = key.loadUnaligned(as: UInt64.self)
+    try require(
+      transaction > 0 && transaction <= walk.meta.transactionID && transaction > lastFreeTransaction, .freeList, page,
+      "pages freed by transaction \(transaction), after \(lastFreeTransaction)")
+    lastFreeTransaction = transaction
+    let count = value.size >= 8 ? value.beginning.loadUnaligned(as: UInt64.self) : .max
+    try require(
+      value.size % 8 == 0 && count < UInt64(value.size / 8), .freeList, page,
+      "a record of \(value.size) bytes does not hold its pages")
+    var previous = UInt64.max
+    var done = 8
+    while done < 8 * (Int(count) + 1) {
+      let part = min(8 * (Int(count) + 1) - done, walk.pageSize)
+      try value.withPart(done..<done + part) { (words) throws(DataFileError) in
+        for offset in stride(from: 0, to: part, by: 8) {
+          let free = words.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+          try require(free < previous, .freeList, page, "free page \(free) is not in order")
+          previous = free
+          try walk.takeFree(free, from: page)
+        }
       }
+      done += part
     }
   }
 
   // MARK: Keys
 
-  private func checkKeySize(
-    _ node: PageLayout.Node, _ layout: PageLayout, canBeEmpty: Bool
-  ) throws(DataFileError) {
-    let size = node.key.count
-    let isRight = role == .freeList ? size == 8 : size > 0 && size <= Self.maximumKeySize
-    guard isRight || (canBeEmpty && size == 0) else {
-      throw .finding(DataFileFinding(.node, page: layout.number, "a key of \(size) bytes"))
-    }
+  private func checkKeySize(_ node: TreePage.Node, _ page: TreePage, canBeEmpty: Bool) throws(DataFileError) {
+    let size = node.keyCount
+    let isRight = role == .freeList ? size == 8 : size > 0 && size <= TreePage.longestKey
+    try require(isRight || canBeEmpty && size == 0, .node, page.number, "a key of \(size) bytes")
   }
 
   @inline(__always)
   private func checkOrder(
-    _ key: Key, _ previous: Key?, lower: Key?, upper: Key?, _ layout: PageLayout
+    _ key: Key, _ previous: Key?, lower: Key?, upper: Key?, _ page: TreePage
   ) throws(DataFileError) {
-    if let previous, !precedes(previous, key) {
-      throw .finding(DataFileFinding(.keyOrder, page: layout.number, "the keys are not in order"))
+    if let previous { try require(precedes(previous, key), .keyOrder, page.number, "the keys are not in order") }
+    if let lower {
+      try require(!precedes(key, lower), .keyOrder, page.number, "a key is less than the page above says")
     }
-    if let lower, precedes(key, lower) {
-      throw .finding(DataFileFinding(.keyOrder, page: layout.number, "a key is less than the page above says"))
-    }
-    if let upper, !precedes(key, upper) {
-      throw .finding(DataFileFinding(.keyOrder, page: layout.number, "a key is greater than the page above says"))
+    if let upper {
+      try require(precedes(key, upper), .keyOrder, page.number, "a key is greater than the page above says")
     }
   }
 
@@ -356,71 +300,7 @@ struct TreeWalk {
   @inline(__always)
   private func precedes(_ first: Key, _ second: Key) -> Bool {
     if role == .freeList { return first.loadUnaligned(as: UInt64.self) < second.loadUnaligned(as: UInt64.self) }
-    let order = memcmp(first.baseAddress!, second.baseAddress!, min(first.count, second.count))
-    return order == 0 ? first.count < second.count : order < 0
-  }
-}
-
-/// One free list record: the pages that a transaction freed, in descending order.
-struct FreePageList {
-  private static let word = 8
-  private let walk: DataFileWalk
-  private let transaction: UInt64
-  private let page: UInt64
-
-  init(_ walk: DataFileWalk, key: UnsafeRawBufferPointer, page: UInt64) {
-    self.walk = walk
-    transaction = key.loadUnaligned(as: UInt64.self)
-    self.page = page
-  }
-
-  /// Reads a record stored in a leaf.
-  func read(_ value: UnsafeRawBufferPointer, last: inout UInt64) throws(DataFileError) {
-    let count = try count(value.count, last: &last) { value.loadUnaligned(as: UInt64.self) }
-    var previous = UInt64.max
-    for index in 0..<count {
-      try take(value.loadUnaligned(fromByteOffset: (index + 1) * Self.word, as: UInt64.self), &previous)
-    }
-  }
-
-  /// Reads a record in overflow pages, piece by piece.
-  func read(fromPage start: Int, size: Int, last: inout UInt64) throws(DataFileError) {
-    let piece = UnsafeMutableRawPointer.allocate(byteCount: walk.pageSize, alignment: Self.word)
-    defer { piece.deallocate() }
-    try walk.read(start, into: piece, offset: DataFileWalk.headerSize, count: Self.word)
-    let count = try count(size, last: &last) { piece.load(as: UInt64.self) }
-    var previous = UInt64.max
-    var done = 0
-    while done < count {
-      let part = min(count - done, walk.pageSize / Self.word)
-      // Its pages were checked to be in the file.
-      try walk.read(
-        start, into: piece, offset: DataFileWalk.headerSize + (done + 1) * Self.word, count: part * Self.word)
-      for index in 0..<part { try take(piece.load(fromByteOffset: index * Self.word, as: UInt64.self), &previous) }
-      done += part
-    }
-  }
-
-  private func count(
-    _ size: Int, last: inout UInt64, _ first: () -> UInt64
-  ) throws(DataFileError) -> Int {
-    guard transaction > 0, transaction <= walk.meta.transactionID, transaction > last else {
-      throw .finding(
-        DataFileFinding(.freeList, page: page, "pages freed by transaction \(transaction), after \(last)"))
-    }
-    last = transaction
-    guard size >= Self.word, size % Self.word == 0, first() < UInt64(size / Self.word) else {
-      throw .finding(DataFileFinding(.freeList, page: page, "a record of \(size) bytes does not hold its pages"))
-    }
-    return Int(first())
-  }
-
-  private func take(_ free: UInt64, _ previous: inout UInt64) throws(DataFileError) {
-    guard free < previous else {
-      throw .finding(DataFileFinding(.freeList, page: page, "free page \(free) is not in order"))
-    }
-    previous = free
-    try walk.takeFree(free, from: page)
+    return first.precedes(second)
   }
 }
 
@@ -461,9 +341,9 @@ package struct DataFileValue {
   package let size: Int
   private let walk: DataFileWalk
   /// Its first overflow page, if any.
-  private let page: Int?
+  private let page: UInt64?
 
-  init(_ walk: DataFileWalk, beginning: UnsafeRawBufferPointer, size: Int, page: Int?) {
+  init(_ walk: DataFileWalk, beginning: UnsafeRawBufferPointer, size: Int, page: UInt64?) {
     self.walk = walk
     self.beginning = beginning
     self.size = size
@@ -471,14 +351,21 @@ package struct DataFileValue {
   }
 
   /// Calls `body` with the last `count` bytes, or with all if there are fewer.
-  package func withEnd<R>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> R) throws(DataFileError) -> R {
-    let count = min(count, size)
-    guard let page, beginning.count < size else {
-      return body(UnsafeRawBufferPointer(rebasing: beginning[(size - count)...]))
+  package func withEnd<R>(
+    _ count: Int, _ body: (UnsafeRawBufferPointer) throws(DataFileError) -> R
+  ) throws(DataFileError) -> R {
+    try withPart(max(0, size - count)..<size, body)
+  }
+
+  fileprivate func withPart<R>(
+    _ part: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(DataFileError) -> R
+  ) throws(DataFileError) -> R {
+    guard let page, beginning.count < part.upperBound else {
+      return try body(UnsafeRawBufferPointer(rebasing: beginning[part]))
     }
-    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, count), alignment: 8)
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, part.count), alignment: 8)
     defer { bytes.deallocate() }
-    try walk.read(page, into: bytes.baseAddress!, offset: DataFileWalk.headerSize + size - count, count: count)
-    return body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    try walk.read(page, into: bytes.baseAddress!, offset: TreePage.headerSize + part.lowerBound, count: part.count)
+    return try body(UnsafeRawBufferPointer(rebasing: bytes[..<part.count]))
   }
 }

@@ -65,7 +65,6 @@ import Testing
     environment.close()
     let file = try #require(try verify())
     #expect(file.depth >= 5 && file.entries == 9_000 && file.unreferencedPages == 0)
-    #expect(file.bytesRead < file.size + 2 * 4096)
   }
 
   @Test func namedDatabases() throws {
