@@ -9,6 +9,11 @@ package struct EnvironmentFiles: Hashable, Sendable {
   package let data: FileIdentity
   /// `nil` when LMDB runs without a lock file, on a read-only file system.
   package let lockFile: FileIdentity?
+
+  package init(data: FileIdentity, lockFile: FileIdentity?) {
+    self.data = data
+    self.lockFile = lockFile
+  }
 }
 
 /// This package's locks on the data file, taken before LMDB's own mutexes.
