@@ -50,11 +50,11 @@ final class BackgroundQueue: Sendable {
     }
   }
 
-  private static let threads = ThreadPool(name: "LMDB background", maximumCount: 1_024)
   private let state = Mutex(State())
 
   private static func start(_ work: @escaping @Sendable () -> Void) {
-    if !threads.run(isKept: false, work) { DispatchQueue.global().async(execute: work) }
+    // Dispatch starts a thread for a serial queue even while others block.
+    DispatchQueue(label: "LMDB background").async(execute: work)
   }
 
   private func startNext() {

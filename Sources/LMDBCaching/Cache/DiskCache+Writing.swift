@@ -1,3 +1,4 @@
+import Dispatch
 public import Foundation
 import Platform
 
@@ -239,20 +240,18 @@ extension DiskCache {
     _ remove: @escaping @Sendable () throws(CacheError) -> Void
   ) {
     // One thread keeps the reports in order, and delays no other work.
-    let reports = ThreadPool(name: "LMDB reports", idleTime: 0)
+    let reports = DispatchQueue(label: "LMDB reports")
     background.report(
       .write,
       { [self] () throws(CacheError) in
         let total = try entryCount()
-        if let progress { reports.run { progress(0, total) } }
+        if let progress { reports.async { progress(0, total) } }
         try remove()
         try commitPending()
-        if let progress { reports.run { progress(total, total) } }
+        if let progress { reports.async { progress(total, total) } }
       }
     ) { error in
-      if let completion { reports.run { completion(error) } }
-      // Runs here what no thread could be started for.
-      reports.drain()
+      if let completion { reports.async { completion(error) } }
     }
   }
 

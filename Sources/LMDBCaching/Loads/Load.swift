@@ -1,3 +1,4 @@
+import Dispatch
 import Platform
 import Synchronization
 
@@ -142,7 +143,6 @@ final class Load: Sendable {
 /// threads as there are processors. A load may wait for another one, so the number of threads is not small.
 final class LoadExecutor: TaskExecutor {
   private static let shared = LoadExecutor()
-  private let threads = ThreadPool(name: "LMDB loads", maximumCount: 16_384)
 
   private init() {}
 
@@ -161,8 +161,11 @@ final class LoadExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    // Without a new thread it waits for one; Dispatch would make the caller wait.
-    threads.run { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    let run = { @Sendable [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    do throws(SystemError) { try PlatformThread.start(name: "LMDB load", run) } catch {
+      // The system allows no more threads.
+      DispatchQueue.global().async(execute: run)
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Platform
 import Synchronization
 
@@ -16,7 +17,7 @@ final class ValueLog: Sendable {
   /// Early writing to the device starts whole parts of this size.
   private static let earlyPart = 1 << 20
   /// Starting a write takes half as long as writing to the page cache.
-  private static let earlyWriting = ThreadPool(name: "LMDB writing")
+  private static let earlyWriting = DispatchQueue(label: "LMDB writing")
   /// The error of appends after ``close()``.
   static let errnoOfClosed = ESHUTDOWN
   /// The number of unowned segments to examine for one to continue.
@@ -125,7 +126,7 @@ final class ValueLog: Sendable {
     guard isAwaited, isSynchronized else { return }
     let start = place.offset / Self.earlyPart * Self.earlyPart
     let end = (place.offset + place.size) / Self.earlyPart * Self.earlyPart
-    if start < end { Self.earlyWriting.run(isKept: false) { segment.lock.file.startWriting(start..<end) } }
+    if start < end { Self.earlyWriting.async { segment.lock.file.startWriting(start..<end) } }
   }
 
   /// Releases the place of a value that could not be written. If others may follow it, it remains as a hole.

@@ -26,6 +26,7 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   private var spare: UnsafeMutablePointer<Element>?
   private let hasBulk = Atomic<Bool>(false)
   @usableFromInline let readers: MemoryReaders
+  private let queue = DispatchQueue(label: "LMDB disposal")
 
   @inlinable static var capacity: Int { 1_024 }
 
@@ -65,12 +66,11 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   func releaseInBulk(_ work: @escaping @Sendable () -> Void) -> Bool {
     guard mode.load(ordering: .relaxed) == Mode.background else { return false }
     guard !hasBulk.exchange(true, ordering: .acquiring) else { return false }
-    let hasThread = disposals.run(isKept: false) {
+    queue.async {
       work()
       self.hasBulk.store(false, ordering: .releasing)
     }
-    if !hasThread { hasBulk.store(false, ordering: .releasing) }
-    return hasThread
+    return true
   }
 
   func drain() {
@@ -83,12 +83,11 @@ final class DisposalQueue<Element>: @unchecked Sendable {
 
   @usableFromInline @inline(never)
   func schedule(soon: Bool) {
-    let hasThread = disposals.run(isKept: false) {
+    queue.async {
       // Lets elements gather, so that one wake-up serves many.
       if !soon { MonotonicClock.sleep(nanoseconds: 1_000_000) }
       self.drain()
     }
-    if !hasThread { drain() }
   }
 
   @usableFromInline @inline(never)
@@ -130,8 +129,6 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     init(_ element: consuming Element) { self.element = element }
   }
 }
-
-private let disposals = ThreadPool(name: "LMDB disposal", maximumCount: 4)
 
 /// Collects pairs removed under a lock, for release after it. The first needs no allocation.
 @frozen @usableFromInline

@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 import Platform
 import Synchronization
@@ -11,7 +12,8 @@ final class EventLog: Sendable {
   private static let handlers = Mutex<Set<UInt>>([])
 
   private let logger: Logger
-  private let thread = ThreadPool(name: "LMDB events", idleTime: 1_000_000_000)
+  private let queue = DispatchQueue(label: "LMDB events")
+  private let waiting = Atomic<Int>(0)
   private static let limit = 10_000
   private let omitted = Atomic<Int>(0)
   /// Continuing failures with their error codes: see ``logFailure(_:_:in:of:)``.
@@ -49,13 +51,15 @@ final class EventLog: Sendable {
   /// Calls foreign code in order with the events, unless too many wait. Returns whether it will be called.
   @discardableResult
   func performIfInTime(_ work: @escaping @Sendable () -> Void) -> Bool {
-    guard thread.waitingCount < Self.limit else { return false }
+    guard waiting.load(ordering: .relaxed) < Self.limit else { return false }
     perform(work)
     return true
   }
 
   func perform(_ work: @escaping @Sendable () -> Void) {
-    thread.run {
+    waiting.add(1, ordering: .relaxed)
+    queue.async { [self] in
+      waiting.subtract(1, ordering: .relaxed)
       let thread = PlatformThread.current
       Self.handlers.withLock { _ = $0.insert(thread) }
       work()
@@ -66,6 +70,6 @@ final class EventLog: Sendable {
   /// Waits for all events; returns at once in a log handler, which others may be waiting for. Call it without a lock.
   func drain() {
     if Self.handlers.withLock({ $0.contains(PlatformThread.current) }) { return }
-    thread.drain()
+    queue.sync {}
   }
 }
