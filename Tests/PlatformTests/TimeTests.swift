@@ -43,21 +43,11 @@ import Testing
     }
   }
 
-  @Test func aThreadThatCannotBeStartedIsAnError() throws {
-    let session = FaultInjection.begin(.currentThread, [.init(.pthreadCreate, returns: EAGAIN)])
-    #expect(
-      failure { () throws(SystemError) in try PlatformThread.start(name: "never") { Issue.record("started") } }?.errno
-        == EAGAIN)
-    FaultInjection.end(session)
-    // A small stack is raised to the minimum; an impossible one is an error.
-    #expect(
-      failure { () throws(SystemError) in
-        try PlatformThread.start(name: "huge", stackSize: 1 << 46) { Issue.record("started") }
-      } != nil)
+  @Test func aThreadKnowsItsStack() throws {
     let started = ConditionLock()
     let depth = Mutex<Bool?>(nil)
     started.lock()
-    try PlatformThread.start(name: "a name that is longer than fifteen", stackSize: 1, qualityOfService: .utility) {
+    try PlatformThread.start(name: "a name that is longer than fifteen") {
       let stack = ThreadStack.current()
       started.withLock { depth.withLock { $0 = stack?.isNearlyUsedUp } }
       started.signalAll(.progress)

@@ -1,36 +1,41 @@
 import CLMDB
+// Users of this module need the files and locks of Platform with it.
 @_exported public import Platform
 
-/// Every call of liblmdb in this module. Statuses are not judged here.
+/// Every call of liblmdb in this module.
 ///
-/// Each call passes the seam of ``FaultInjection``. A faked failure behaves as the real one: a call that always frees
-/// its argument frees it, and every other call touches nothing.
+/// Each passes the seam of ``FaultInjection``. A faked failure behaves as the real one: a call that always frees its
+/// argument frees it, and every other call touches nothing. Functions that return a status leave it to their caller;
+/// the others throw.
 enum Calls {
   typealias Name = FaultInjection.Call
 
-  /// The faked status for this call, if a test asks for one. One relaxed load when no test is on.
+  /// The status of a call, or the one that a test asks for. One relaxed load when no test is on.
   @inline(__always)
-  private static func fault(_ name: Name, _ environment: @autoclosure () -> OpaquePointer?) -> Int32? {
-    guard FaultInjection.isOn else { return nil }
-    return FaultInjection.status(for: name, path: path(of: environment()))
+  private static func status(
+    _ name: Name, _ environment: @autoclosure () -> OpaquePointer?, _ call: () -> Int32
+  ) -> Int32 {
+    if FaultInjection.isOn, let status = FaultInjection.status(for: name, path: path(of: environment())) {
+      return status
+    }
+    return call()
   }
 
-  @inline(__always)
-  private static func fault(_ name: Name, directory: String) -> Int32? {
-    guard FaultInjection.isOn else { return nil }
-    return FaultInjection.status(for: name, path: directory)
+  private static func check(_ name: Name, _ environment: OpaquePointer?, _ call: () -> Int32) throws(LMDBError) {
+    try check(status(name, environment, call), name)
   }
 
-  @inline(__always)
-  private static func opened(_ handle: OpaquePointer?, _ environment: @autoclosure () -> OpaquePointer?) {
-    guard FaultInjection.isOn, let handle else { return }
-    FaultInjection.opened(handle, path: path(of: environment()))
+  static func check(_ status: Int32, _ name: Name) throws(LMDBError) {
+    if status != MDB_SUCCESS { throw LMDBError(status: status, operation: name) }
+  }
+
+  private static func opened(_ handle: OpaquePointer, _ environment: OpaquePointer?) {
+    if FaultInjection.isOn { FaultInjection.opened(handle, path: path(of: environment)) }
   }
 
   @inline(__always)
   private static func ended(_ handle: OpaquePointer) {
-    guard FaultInjection.isOn else { return }
-    FaultInjection.ended(handle)
+    if FaultInjection.isOn { FaultInjection.ended(handle) }
   }
 
   /// The directory of an environment, whatever path `mdb_env_open` got.
@@ -41,36 +46,34 @@ enum Calls {
 
   // MARK: - Environment
 
-  static func createEnvironment(_ environment: inout OpaquePointer?, directory: String) -> Int32 {
-    if let status = fault(.envCreate, directory: directory) { return status }
-    let status = mdb_env_create(&environment)
+  static func createEnvironment(directory: String) throws(LMDBError) -> OpaquePointer {
+    if FaultInjection.isOn, let status = FaultInjection.status(for: .envCreate, path: directory) {
+      throw LMDBError(status: status, operation: .envCreate)
+    }
+    var created: OpaquePointer?
+    try check(mdb_env_create(&created), .envCreate)
+    guard let environment = created else { throw LMDBError(status: ENOMEM, operation: .envCreate) }
     // Freed by ``close(_:)``. If this allocation fails, no test rule applies; nothing else depends on it.
-    if let environment { _ = mdb_env_set_userctx(environment, strdup(directory)) }
-    if FaultInjection.isOn, let environment { FaultInjection.opened(environment, path: directory) }
-    return status
+    _ = mdb_env_set_userctx(environment, strdup(directory))
+    opened(environment, environment)
+    return environment
   }
 
-  static func setMaxReaders(_ environment: OpaquePointer, _ count: UInt32, directory: String) -> Int32 {
-    if let status = fault(.envSetMaxReaders, directory: directory) { return status }
-    return mdb_env_set_maxreaders(environment, count)
+  static func setMaxReaders(_ environment: OpaquePointer, _ count: UInt32) throws(LMDBError) {
+    try check(.envSetMaxReaders, environment) { mdb_env_set_maxreaders(environment, count) }
   }
 
-  static func setMaxDatabases(_ environment: OpaquePointer, _ count: UInt32, directory: String) -> Int32 {
-    if let status = fault(.envSetMaxDatabases, directory: directory) { return status }
-    return mdb_env_set_maxdbs(environment, count)
+  static func setMaxDatabases(_ environment: OpaquePointer, _ count: UInt32) throws(LMDBError) {
+    try check(.envSetMaxDatabases, environment) { mdb_env_set_maxdbs(environment, count) }
   }
 
-  static func setMapSize(_ environment: OpaquePointer, _ size: Int, directory: String) -> Int32 {
-    if let status = fault(.envSetMapSize, directory: directory) { return status }
-    return mdb_env_set_mapsize(environment, size)
+  static func setMapSize(_ environment: OpaquePointer, _ size: Int) throws(LMDBError) {
+    try check(.envSetMapSize, environment) { mdb_env_set_mapsize(environment, size) }
   }
 
   /// - Parameter path: The path to the directory, passed to LMDB.
-  static func open(
-    _ environment: OpaquePointer, directory: String, path: String, flags: UInt32, mode: UInt32
-  ) -> Int32 {
-    if let status = fault(.envOpen, directory: directory) { return status }
-    return mdb_env_open(environment, path, flags, mdb_mode_t(mode))
+  static func open(_ environment: OpaquePointer, path: String, flags: UInt32, mode: UInt32) throws(LMDBError) {
+    try check(.envOpen, environment) { mdb_env_open(environment, path, flags, mdb_mode_t(mode)) }
   }
 
   static func close(_ environment: OpaquePointer) {
@@ -80,71 +83,71 @@ enum Calls {
     free(path)
   }
 
-  static func sync(_ environment: OpaquePointer, force: Bool) -> Int32 {
-    if let status = fault(.envSync, environment) { return status }
-    return mdb_env_sync(environment, force ? 1 : 0)
+  static func sync(_ environment: OpaquePointer, force: Bool) throws(LMDBError) {
+    try check(.envSync, environment) { mdb_env_sync(environment, force ? 1 : 0) }
   }
 
-  static func information(_ environment: OpaquePointer, _ information: inout MDB_envinfo) -> Int32 {
-    if let status = fault(.envInfo, environment) { return status }
-    return mdb_env_info(environment, &information)
+  static func information(_ environment: OpaquePointer) throws(LMDBError) -> MDB_envinfo {
+    var information = MDB_envinfo()
+    try check(.envInfo, environment) { mdb_env_info(environment, &information) }
+    return information
   }
 
-  static func statistics(_ environment: OpaquePointer, _ statistics: inout MDB_stat) -> Int32 {
-    if let status = fault(.envStat, environment) { return status }
-    return mdb_env_stat(environment, &statistics)
+  static func statistics(_ environment: OpaquePointer) throws(LMDBError) -> MDB_stat {
+    var statistics = MDB_stat()
+    try check(.envStat, environment) { mdb_env_stat(environment, &statistics) }
+    return statistics
   }
 
-  static func descriptor(_ environment: OpaquePointer, _ descriptor: inout Int32) -> Int32 {
-    if let status = fault(.envGetDescriptor, environment) { return status }
-    return mdb_env_get_fd(environment, &descriptor)
+  static func descriptor(_ environment: OpaquePointer) throws(LMDBError) -> Int32 {
+    var descriptor: Int32 = -1
+    try check(.envGetDescriptor, environment) { mdb_env_get_fd(environment, &descriptor) }
+    return descriptor
   }
 
-  static func maxKeySize(_ environment: OpaquePointer) -> Int32 {
-    mdb_env_get_maxkeysize(environment)
-  }
+  static func maxKeySize(_ environment: OpaquePointer) -> Int32 { mdb_env_get_maxkeysize(environment) }
 
-  static func checkReaders(_ environment: OpaquePointer, _ dead: inout Int32) -> Int32 {
-    if let status = fault(.readerCheck, environment) { return status }
-    return mdb_reader_check(environment, &dead)
+  /// Returns the number of freed slots.
+  static func checkReaders(_ environment: OpaquePointer) throws(LMDBError) -> Int {
+    var dead: Int32 = 0
+    try check(.readerCheck, environment) { mdb_reader_check(environment, &dead) }
+    return Int(dead)
   }
 
   static func listReaders(
     _ environment: OpaquePointer, _ line: @convention(c) (UnsafePointer<CChar>?, UnsafeMutableRawPointer?) -> Int32,
     _ context: UnsafeMutableRawPointer
-  ) -> Int32 {
-    if let status = fault(.readerList, environment) { return status }
-    return mdb_reader_list(environment, line, context)
+  ) throws(LMDBError) {
+    try check(.readerList, environment) { min(0, mdb_reader_list(environment, line, context)) }
   }
 
   // MARK: - Transactions
 
-  static func begin(_ environment: OpaquePointer, flags: UInt32, _ transaction: inout OpaquePointer?) -> Int32 {
-    if let status = fault(.txnBegin, environment) { return status }
-    let status = mdb_txn_begin(environment, nil, flags, &transaction)
-    if status == MDB_SUCCESS { opened(transaction, environment) }
-    return status
+  static func begin(_ environment: OpaquePointer, flags: Int32) throws(LMDBError) -> OpaquePointer {
+    var begun: OpaquePointer?
+    try check(.txnBegin, environment) { mdb_txn_begin(environment, nil, UInt32(flags), &begun) }
+    guard let transaction = begun else { throw LMDBError(status: ENOMEM, operation: .txnBegin) }
+    opened(transaction, environment)
+    return transaction
   }
 
   @inline(__always)
   static func renew(_ transaction: OpaquePointer) -> Int32 {
-    if let status = fault(.txnRenew, mdb_txn_env(transaction)) { return status }
-    return mdb_txn_renew(transaction)
+    status(.txnRenew, mdb_txn_env(transaction)) { mdb_txn_renew(transaction) }
   }
 
   @inline(__always)
-  static func reset(_ transaction: OpaquePointer) {
-    mdb_txn_reset(transaction)
-  }
+  static func reset(_ transaction: OpaquePointer) { mdb_txn_reset(transaction) }
 
-  static func commit(_ transaction: OpaquePointer) -> Int32 {
-    if let status = fault(.txnCommit, mdb_txn_env(transaction)) {
+  static func commit(_ transaction: OpaquePointer) throws(LMDBError) {
+    let status = status(.txnCommit, mdb_txn_env(transaction)) { MDB_SUCCESS }
+    if status != MDB_SUCCESS {
       // The real call also frees the transaction when it fails.
       abort(transaction)
-      return status
+      throw LMDBError(status: status, operation: .txnCommit)
     }
     ended(transaction)
-    return mdb_txn_commit(transaction)
+    try check(mdb_txn_commit(transaction), .txnCommit)
   }
 
   static func abort(_ transaction: OpaquePointer) {
@@ -158,59 +161,53 @@ enum Calls {
     UInt64(truncatingIfNeeded: mdb_txn_id(transaction))
   }
 
-  @inline(__always)
-  static func environment(of transaction: OpaquePointer) -> OpaquePointer? {
-    mdb_txn_env(transaction)
-  }
-
   // MARK: - Databases
 
-  static func openDatabase(
-    _ transaction: OpaquePointer, name: String?, flags: UInt32, _ handle: inout UInt32
-  ) -> Int32 {
-    if let status = fault(.dbiOpen, mdb_txn_env(transaction)) { return status }
-    return mdb_dbi_open(transaction, name, flags, &handle)
+  static func openDatabase(_ transaction: OpaquePointer, name: String?, flags: Int32 = 0) throws(LMDBError) -> Database
+  {
+    var handle: UInt32 = 0
+    try check(.dbiOpen, mdb_txn_env(transaction)) { mdb_dbi_open(transaction, name, UInt32(flags), &handle) }
+    return Database(handle: handle)
   }
 
-  static func statistics(_ transaction: OpaquePointer, _ database: UInt32, _ statistics: inout MDB_stat) -> Int32 {
-    if let status = fault(.stat, mdb_txn_env(transaction)) { return status }
-    return mdb_stat(transaction, database, &statistics)
+  static func statistics(_ transaction: OpaquePointer, _ database: Database) throws(LMDBError) -> MDB_stat {
+    var statistics = MDB_stat()
+    try check(.stat, mdb_txn_env(transaction)) { mdb_stat(transaction, database.handle, &statistics) }
+    return statistics
   }
 
-  static func drop(_ transaction: OpaquePointer, _ database: UInt32) -> Int32 {
-    if let status = fault(.drop, mdb_txn_env(transaction)) { return status }
-    return mdb_drop(transaction, database, 0)
+  static func drop(_ transaction: OpaquePointer, _ database: Database) -> Int32 {
+    status(.drop, mdb_txn_env(transaction)) { mdb_drop(transaction, database.handle, 0) }
   }
 
   // MARK: - Records
 
   @inline(__always)
   static func get(
-    _ transaction: OpaquePointer, _ database: UInt32, _ key: inout MDB_val, _ value: inout MDB_val
+    _ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val, _ value: inout MDB_val
   ) -> Int32 {
-    if let status = fault(.get, mdb_txn_env(transaction)) { return status }
-    return mdb_get(transaction, database, &key, &value)
+    status(.get, mdb_txn_env(transaction)) { mdb_get(transaction, database.handle, &key, &value) }
   }
 
   static func put(
-    _ transaction: OpaquePointer, _ database: UInt32, _ key: inout MDB_val, _ value: inout MDB_val, flags: UInt32
+    _ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val, _ value: inout MDB_val, flags: UInt32
   ) -> Int32 {
-    if let status = fault(.put, mdb_txn_env(transaction)) { return status }
-    return mdb_put(transaction, database, &key, &value, flags)
+    status(.put, mdb_txn_env(transaction)) { mdb_put(transaction, database.handle, &key, &value, flags) }
   }
 
-  static func remove(_ transaction: OpaquePointer, _ database: UInt32, _ key: inout MDB_val) -> Int32 {
-    if let status = fault(.del, mdb_txn_env(transaction)) { return status }
-    return mdb_del(transaction, database, &key, nil)
+  static func remove(_ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val) -> Int32 {
+    status(.del, mdb_txn_env(transaction)) { mdb_del(transaction, database.handle, &key, nil) }
   }
 
   // MARK: - Cursors
 
-  static func openCursor(_ transaction: OpaquePointer, _ database: UInt32, _ cursor: inout OpaquePointer?) -> Int32 {
-    if let status = fault(.cursorOpen, mdb_txn_env(transaction)) { return status }
-    let status = mdb_cursor_open(transaction, database, &cursor)
-    if status == MDB_SUCCESS { opened(cursor, mdb_txn_env(transaction)) }
-    return status
+  static func openCursor(_ transaction: OpaquePointer, _ database: Database) throws(LMDBError) -> OpaquePointer {
+    let environment = mdb_txn_env(transaction)
+    var made: OpaquePointer?
+    try check(.cursorOpen, environment) { mdb_cursor_open(transaction, database.handle, &made) }
+    guard let cursor = made else { throw LMDBError(status: ENOMEM, operation: .cursorOpen) }
+    opened(cursor, environment)
+    return cursor
   }
 
   static func closeCursor(_ cursor: OpaquePointer) {
@@ -221,18 +218,15 @@ enum Calls {
   static func get(
     _ cursor: OpaquePointer, _ key: inout MDB_val, _ value: inout MDB_val, _ operation: MDB_cursor_op
   ) -> Int32 {
-    if let status = fault(.cursorGet, mdb_txn_env(mdb_cursor_txn(cursor))) { return status }
-    return mdb_cursor_get(cursor, &key, &value, operation)
+    status(.cursorGet, mdb_txn_env(mdb_cursor_txn(cursor))) { mdb_cursor_get(cursor, &key, &value, operation) }
   }
 
-  static func put(_ cursor: OpaquePointer, _ key: inout MDB_val, _ value: inout MDB_val, flags: UInt32) -> Int32 {
-    if let status = fault(.cursorPut, mdb_txn_env(mdb_cursor_txn(cursor))) { return status }
-    return mdb_cursor_put(cursor, &key, &value, flags)
+  static func put(_ cursor: OpaquePointer, _ key: inout MDB_val, _ value: inout MDB_val, flags: Int32) -> Int32 {
+    status(.cursorPut, mdb_txn_env(mdb_cursor_txn(cursor))) { mdb_cursor_put(cursor, &key, &value, UInt32(flags)) }
   }
 
   static func remove(_ cursor: OpaquePointer) -> Int32 {
-    if let status = fault(.cursorDel, mdb_txn_env(mdb_cursor_txn(cursor))) { return status }
-    return mdb_cursor_del(cursor, 0)
+    status(.cursorDel, mdb_txn_env(mdb_cursor_txn(cursor))) { mdb_cursor_del(cursor, 0) }
   }
 }
 
@@ -249,8 +243,6 @@ extension MDB_val {
     UnsafeRawBufferPointer(start: mv_data, count: mv_size)
   }
 }
-
-// Users of this module need the files and locks of Platform with it.
 
 extension FaultInjection.Call {
   package static let envCreate = Self(rawValue: "mdb_env_create")

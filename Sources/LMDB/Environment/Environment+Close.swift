@@ -107,21 +107,19 @@ extension Environment {
   /// Opens the named databases in their original order, so that their handles stay the same.
   private func openDatabases(_ handle: OpaquePointer) throws(LMDBError) {
     if databases.isEmpty { return }
-    var begun: OpaquePointer?
-    var status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &begun)
-    guard status == MDB_SUCCESS, let transaction = begun else { throw LMDBError(status: status, operation: .txnBegin) }
-    for (name, database) in databases.sorted(by: { $0.value.handle < $1.value.handle }) {
-      var reopened: UInt32 = 0
-      status = Calls.openDatabase(transaction, name: name, flags: 0, &reopened)
-      if status == MDB_SUCCESS, reopened == database.handle { continue }
+    let transaction = try Calls.begin(handle, flags: MDB_RDONLY)
+    do throws(LMDBError) {
+      for (name, database) in databases.sorted(by: { $0.value.handle < $1.value.handle }) {
+        guard try Calls.openDatabase(transaction, name: name) == database else {
+          throw LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
+        }
+      }
+    } catch {
       Calls.abort(transaction)
-      throw status == MDB_SUCCESS
-        ? LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
-        : LMDBError(status: status, operation: .dbiOpen)
+      throw error
     }
     // An abort would close the handles again.
-    status = Calls.commit(transaction)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .txnCommit) }
+    try Calls.commit(transaction)
   }
 }
 
@@ -198,10 +196,7 @@ extension Environment {
           registry.setBusy(other.control, false)
         }
       }
-      var descriptor: Int32 = -1
-      let status = Calls.descriptor(other.handle, &descriptor)
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
-      try metaPages.remap(descriptor: descriptor)
+      try metaPages.remap(descriptor: Calls.descriptor(other.handle))
       other.endPool()
       closeHandle()
       handle = other.handle

@@ -75,27 +75,21 @@ extension Environment {
   }
 
   private func moveQuietMap(to size: Int?) throws(LMDBError) {
-    var information = MDB_envinfo()
-    var status = Calls.information(handle, &information)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envInfo) }
-    let target = size ?? recordedMapSize
-    guard target > information.me_mapsize else { return }
+    let target = size ?? metaPages.recordedMapSize
+    guard target > (try Calls.information(handle).me_mapsize) else { return }
 
     // LMDB unmaps before it maps, and is left without a map on failure. So try first, with the old map in place.
-    var descriptor: Int32 = -1
-    status = Calls.descriptor(handle, &descriptor)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
+    let descriptor = try Calls.descriptor(handle)
     _ = try system { () throws(SystemError) in
       try MemoryMap(descriptor: descriptor, path: directory, size: target, .reading)
     }
 
-    status = Calls.setMapSize(handle, target, directory: directory)
-    guard status == MDB_SUCCESS else {
-      if status != EINVAL {
-        // The old map is gone and the new one failed.
-        control.pointee.raise(.broken)
-      }
-      throw LMDBError(status: status, operation: .envSetMapSize)
+    do throws(LMDBError) {
+      try Calls.setMapSize(handle, target)
+    } catch {
+      // Otherwise the old map is gone and the new one failed.
+      if error.status != EINVAL { control.pointee.raise(.broken) }
+      throw error
     }
   }
 }
@@ -232,11 +226,11 @@ extension Environment {
   }
 
   /// Runs `body`, in which LMDB takes its reader table's mutex, while no other process does.
-  func changingReaderTable<R>(_ body: () -> R) throws(LMDBError) -> R {
+  func changingReaderTable<R>(_ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
     guard let locks else { throw LMDBError(code: .panic, operation: "mdb_txn_begin") }
     readerTableMutex.lock()
     defer { readerTableMutex.unlock() }
-    return try Self.changingReaderTable(locks, options) { () throws(LMDBError) in body() }
+    return try Self.changingReaderTable(locks, options, body)
   }
 
   /// For an environment that is not shared yet.
@@ -280,14 +274,13 @@ extension Environment {
   public func readers() throws(LMDBError) -> [Reader] {
     try use("Environment.readers") { () throws(LMDBError) in
       let lines = ReaderLines()
-      let status = Calls.listReaders(
+      try Calls.listReaders(
         handle,
         { line, lines in
           guard let line, let lines else { return 0 }
           Unmanaged<ReaderLines>.fromOpaque(lines).takeUnretainedValue().text += String(cString: line)
           return 0
         }, Unmanaged.passUnretained(lines).toOpaque())
-      guard status >= 0 else { throw LMDBError(status: status, operation: .readerList) }
       return withExtendedLifetime(lines) { lines.readers }
     }
   }
@@ -326,15 +319,13 @@ extension Environment {
 
   /// Derives the map's address from a value in it, as LMDB does not provide it. The caller's snapshot keeps the map in
   /// place.
-  func learnMap(of value: UnsafeRawBufferPointer, _ transaction: OpaquePointer) {
-    #if _endian(little) && _pointerBitWidth(_64)
+  func learnMap(of value: UnsafeRawBufferPointer) {
+    #if _endian(little)
       let pageSize = metaPages.pageSize
-      guard pageSize == MemoryMap.pageSize, let address = value.baseAddress,
-        let environment = Calls.environment(of: transaction)
-      else { return }
-      var information = MDB_envinfo()
-      guard Calls.information(environment, &information) == MDB_SUCCESS else { return }
-      let pages = UInt64(information.me_mapsize / pageSize)
+      guard pageSize == MemoryMap.pageSize, let address = value.baseAddress else { return }
+      let size: Int
+      do throws(LMDBError) { size = try Calls.information(handle).me_mapsize } catch { return }
+      let pages = UInt64(size / pageSize)
       // A value lies in a page that begins with its own number, or after the page that does.
       let page = UnsafeRawPointer(bitPattern: UInt(bitPattern: address) & ~UInt(pageSize - 1))
       guard let page else { return }

@@ -245,9 +245,7 @@ struct OpenFiles {
     let prepared = try prepareLockFile(directory, options)
     let handle = try openHandle(directory, options)
     do throws(LMDBError) {
-      var descriptor: Int32 = -1
-      var status = Calls.descriptor(handle, &descriptor)
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
+      let descriptor = try Calls.descriptor(handle)
       // LMDB sets this on its other descriptors, but lets this one be inherited.
       let flags = fcntl(descriptor, F_GETFD)
       guard flags >= 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else {
@@ -260,11 +258,9 @@ struct OpenFiles {
         throw LMDBError(code: .fileReplaced, operation: "Environment.open")
       }
       try openMainDatabase(handle)
-      var statistics = MDB_stat()
-      status = Calls.statistics(handle, &statistics)
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envStat) }
       return Opened(
-        handle: handle, descriptor: descriptor, lockFile: lockFile, pageSize: Int(statistics.ms_psize))
+        handle: handle, descriptor: descriptor, lockFile: lockFile, pageSize: Int(try Calls.statistics(handle).ms_psize)
+      )
     } catch {
       Calls.close(handle)
       throw error
@@ -352,22 +348,12 @@ struct OpenFiles {
   private static func openHandle(
     _ directory: Directory, _ options: Environment.Options, mapSize: Int
   ) throws(LMDBError) -> OpaquePointer {
-    let path = directory.path
-    var created: OpaquePointer?
-    let status = Calls.createEnvironment(&created, directory: path)
-    guard status == MDB_SUCCESS, let handle = created else { throw LMDBError(status: status, operation: .envCreate) }
+    let handle = try Calls.createEnvironment(directory: directory.path)
     do throws(LMDBError) {
-      func check(_ status: Int32, _ name: Calls.Name) throws(LMDBError) {
-        guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: name) }
-      }
-      try check(Calls.setMapSize(handle, mapSize, directory: path), .envSetMapSize)
-      try check(Calls.setMaxReaders(handle, options.maxReaders, directory: path), .envSetMaxReaders)
-      if options.maxDatabases > 0 {
-        try check(Calls.setMaxDatabases(handle, options.maxDatabases, directory: path), .envSetMaxDatabases)
-      }
-      try check(
-        Calls.open(handle, directory: path, path: directory.pathForC, flags: options.flags, mode: options.fileMode),
-        .envOpen)
+      try Calls.setMapSize(handle, mapSize)
+      try Calls.setMaxReaders(handle, options.maxReaders)
+      if options.maxDatabases > 0 { try Calls.setMaxDatabases(handle, options.maxDatabases) }
+      try Calls.open(handle, path: directory.pathForC, flags: options.flags, mode: options.fileMode)
       return handle
     } catch {
       // Also after a failed `mdb_env_open`, which does not free the environment.
@@ -378,24 +364,18 @@ struct OpenFiles {
 
   /// Opens the main database (`mdb_dbi_open` without a name), once for all transactions.
   private static func openMainDatabase(_ handle: OpaquePointer) throws(LMDBError) {
-    var opened: OpaquePointer?
-    var status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &opened)
-    if status == MDB_READERS_FULL {
+    let transaction: OpaquePointer
+    do throws(LMDBError) {
+      transaction = try Calls.begin(handle, flags: MDB_RDONLY)
+    } catch {
+      guard error.status == MDB_READERS_FULL else { throw error }
       // Slots of dead readers stay in use until they are checked.
-      var dead: Int32 = 0
-      let checked = Calls.checkReaders(handle, &dead)
-      guard checked == MDB_SUCCESS else { throw LMDBError(status: checked, operation: .readerCheck) }
-      status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &opened)
-    }
-    guard status == MDB_SUCCESS, let transaction = opened else {
-      throw LMDBError(status: status, operation: .txnBegin)
+      _ = try Calls.checkReaders(handle)
+      transaction = try Calls.begin(handle, flags: MDB_RDONLY)
     }
     // Nothing was changed, and an abort cannot fail. It keeps the main database's handle.
     defer { Calls.abort(transaction) }
-    var database: UInt32 = 0
-    status = Calls.openDatabase(transaction, name: nil, flags: 0, &database)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .dbiOpen) }
-    guard database == Database.main.handle else {
+    guard try Calls.openDatabase(transaction, name: nil) == .main else {
       throw LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
     }
   }
@@ -443,17 +423,13 @@ struct Registry {
 
   // MARK: -
 
-  private static let mutex = PlatformMutex()
+  private static let mutex = ConditionLock()
 
   // Guarded by `mutex`.
   private nonisolated(unsafe) static var shared = Registry()
 
   /// Runs `body` under the registry's lock. `body` must not release an environment's last reference.
-  static func withLock<R>(_ body: (inout Registry) -> R) -> R {
-    mutex.lock()
-    defer { mutex.unlock() }
-    return body(&shared)
-  }
+  static func withLock<R>(_ body: (inout Registry) -> R) -> R { mutex.withLock { body(&shared) } }
 
   // MARK: -
 

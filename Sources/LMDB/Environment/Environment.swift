@@ -30,14 +30,14 @@ public final class Environment: @unchecked Sendable {
   var isLost = false
   let control: UnsafeMutablePointer<Control>
   let slots: ReaderSlots
-  let writerMutex = PlatformMutex()
+  let writerMutex = ConditionLock()
   let metaPages: MetaPages
   /// The directory, even if moved. `nil` once the environment has ended. Guarded by `writerMutex`.
   var place: Directory?
   /// `nil` without a C environment. Guarded by `writerMutex`, and by the gate like `handle`.
   var locks: FileLocks?
   /// Serializes this process's changes to the reader table.
-  let readerTableMutex = PlatformMutex()
+  let readerTableMutex = ConditionLock()
 
   /// Opens without a matching close. Guarded by the registry's lock.
   var openers = 1
@@ -78,9 +78,7 @@ public final class Environment: @unchecked Sendable {
   ///
   /// Two loads from the file's meta pages, the words that `mdb_env_info` reports. May run slightly ahead of the
   /// snapshots that can be opened. Follows the file even after ``close()``.
-  public var lastTransactionID: UInt64 {
-    metaPages.lastTransactionID
-  }
+  public var lastTransactionID: UInt64 { metaPages.lastTransactionID }
 
   /// The position of the last committed transaction of any process; needs no check. See ``position(of:)``.
   package func lastPosition() -> UInt64 {
@@ -92,11 +90,6 @@ public final class Environment: @unchecked Sendable {
 
   /// Changes with ``adopt(_:)`` and ``reopen()``.
   package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
-
-  /// The largest map size that any process has recorded in the file.
-  var recordedMapSize: Int {
-    metaPages.recordedMapSize
-  }
 
   /// Running reads of this process.
   package var runningReads: Int { (0..<slots.count).count { !slots[$0].isFree } }
@@ -133,9 +126,9 @@ public final class Environment: @unchecked Sendable {
 extension Environment {
   /// How an environment is opened.
   public struct Options: Sendable, Equatable {
-    /// Bytes of address space for the map: the largest size the file can have. Takes no disk space until used. Halved,
+    /// Bytes of address space for the map: the largest size the file can have, 64 GiB. Takes no disk space until used. Halved,
     /// down to 64 MiB, if the system refuses. Rounded up to whole pages.
-    public var mapSize = Options.defaultMapSize
+    public var mapSize = 1 << 36
 
     /// Slots of the reader table that all processes share, 1 to 2^20: one per open snapshot, and a few that each
     /// process keeps. The first process to open the environment decides. Each takes 64 bytes of the lock file.
@@ -168,9 +161,6 @@ extension Environment {
     package var waits = Waits()
 
     public init() {}
-
-    /// 64 GiB, or 1 GiB with 32-bit addresses.
-    static var defaultMapSize: Int { Int.bitWidth == 64 ? 1 << 36 : 1 << 30 }
 
     /// Why the options are invalid; `nil` if they are valid.
     var complaint: String? {
@@ -226,31 +216,21 @@ extension Environment {
   ///
   /// - Parameter force: Flush even with ``SyncMode/noSync``.
   public func sync(force: Bool) throws(LMDBError) {
-    try use("Environment.sync") { () throws(LMDBError) in
-      let status = Calls.sync(handle, force: force)
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envSync) }
-    }
+    try use("Environment.sync") { () throws(LMDBError) in try Calls.sync(handle, force: force) }
   }
 
   /// Frees the reader slots of dead processes (`mdb_reader_check`). Returns their number.
   public func checkReaders() throws(LMDBError) -> Int {
     try use("Environment.checkReaders") { () throws(LMDBError) in
-      var dead: Int32 = 0
-      let status = try changingReaderTable { Calls.checkReaders(handle, &dead) }
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .readerCheck) }
-      return Int(dead)
+      try changingReaderTable { () throws(LMDBError) in try Calls.checkReaders(handle) }
     }
   }
 
   /// The environment's sizes and numbers (`mdb_env_info`, `mdb_env_stat`).
   public func info() throws(LMDBError) -> Info {
     try use("Environment.info") { () throws(LMDBError) in
-      var information = MDB_envinfo()
-      var status = Calls.information(handle, &information)
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envInfo) }
-      var statistics = MDB_stat()
-      status = Calls.statistics(handle, &statistics)
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envStat) }
+      let information = try Calls.information(handle)
+      let statistics = try Calls.statistics(handle)
       return Info(
         mapSize: information.me_mapsize, lastPageNumber: information.me_last_pgno,
         lastTransactionID: UInt64(truncatingIfNeeded: information.me_last_txnid),
@@ -277,19 +257,18 @@ extension Environment {
     }
     if !options.isReadOnly { try takeWriterLock("Environment.openDatabase") }
     defer { if !options.isReadOnly { locks?.releaseWriter() } }
-    let transaction = try beginAsWriter(flags: options.isReadOnly ? UInt32(MDB_RDONLY) : 0)
-    var database: UInt32 = 0
-    var status = Calls.openDatabase(
-      transaction, name: name, flags: options.isReadOnly ? 0 : UInt32(MDB_CREATE), &database)
-    guard status == MDB_SUCCESS else {
+    let transaction = try beginAsWriter(flags: options.isReadOnly ? MDB_RDONLY : 0)
+    let database: Database
+    do throws(LMDBError) {
+      database = try Calls.openDatabase(transaction, name: name, flags: options.isReadOnly ? 0 : MDB_CREATE)
+    } catch {
       Calls.abort(transaction)
-      throw LMDBError(status: status, operation: .dbiOpen)
+      throw error
     }
     // Even when read-only: an abort would close the handle again.
-    status = Calls.commit(transaction)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .txnCommit) }
-    databases[name] = Database(handle: database)
-    return Database(handle: database)
+    try Calls.commit(transaction)
+    databases[name] = database
+    return database
   }
 
   /// Runs `body` while the environment cannot be closed and its map cannot move.
@@ -350,7 +329,9 @@ public struct Statistics: Sendable, Equatable {
   /// Number of keys.
   public var entries: Int
 
-  init(_ statistics: MDB_stat) {
+  /// `mdb_stat`.
+  init(of database: Database, _ transaction: OpaquePointer) throws(LMDBError) {
+    let statistics = try Calls.statistics(transaction, database)
     pageSize = Int(statistics.ms_psize)
     depth = Int(statistics.ms_depth)
     branchPages = statistics.ms_branch_pages

@@ -13,10 +13,7 @@ public struct Cursor: ~Copyable {
   /// `mdb_cursor_open`.
   @usableFromInline
   init(transaction: OpaquePointer, database: Database, writer: Unmanaged<Environment>?) throws(LMDBError) {
-    var opened: OpaquePointer?
-    let status = Calls.openCursor(transaction, database.handle, &opened)
-    guard status == MDB_SUCCESS, let opened else { throw LMDBError(status: status, operation: .cursorOpen) }
-    handle = opened
+    handle = try Calls.openCursor(transaction, database)
     self.writer = writer
   }
 
@@ -107,7 +104,7 @@ public struct Cursor: ~Copyable {
   ) throws(LMDBError) {
     var key = MDB_val(key)
     var value = MDB_val(value)
-    let status = Calls.put(handle, &key, &value, flags: UInt32(MDB_CURRENT))
+    let status = Calls.put(handle, &key, &value, flags: MDB_CURRENT)
     guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorPut) }
   }
 

@@ -66,7 +66,7 @@ public struct ReadTransaction: ~Copyable {
   func findByLMDB(_ key: UnsafeRawBufferPointer, in database: Database) throws(LMDBError) -> UnsafeRawBufferPointer? {
     let value = try lookUp(key, in: database, handle)
     if let value, tree == nil, !FaultInjection.isOn {
-      environment._withUnsafeGuaranteedRef { $0.learnMap(of: value, handle) }
+      environment._withUnsafeGuaranteedRef { $0.learnMap(of: value) }
     }
     return value
   }
@@ -128,20 +128,10 @@ func lookUp(
 ) throws(LMDBError) -> UnsafeRawBufferPointer? {
   var key = MDB_val(key)
   var value = MDB_val()
-  let status = Calls.get(transaction, database.handle, &key, &value)
+  let status = Calls.get(transaction, database, &key, &value)
   if status == MDB_SUCCESS { return value.bytes }
   if status == MDB_NOTFOUND { return nil }
   throw LMDBError(status: status, operation: .get)
-}
-
-extension Statistics {
-  /// `mdb_stat`.
-  init(of database: Database, _ transaction: OpaquePointer) throws(LMDBError) {
-    var statistics = MDB_stat()
-    let status = Calls.statistics(transaction, database.handle, &statistics)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .stat) }
-    self.init(statistics)
-  }
 }
 
 extension Environment {
@@ -237,45 +227,32 @@ extension Environment {
 
   /// Begins or renews the transaction of a slot taken by the caller. Gives the slot back on failure.
   private func beginRead(in slot: ReaderSlot) throws(LMDBError) -> Attempt {
-    var status: Int32
-    var operation = Calls.Name.txnRenew
-    if let transaction = slot.transaction {
-      status = Calls.renew(transaction)
-      if status == MDB_BAD_RSLOT {
+    do throws(LMDBError) {
+      if let transaction = slot.transaction {
+        let status = Calls.renew(transaction)
+        if status == MDB_SUCCESS { return .begun(ReaderLease(slot: slot, transaction: transaction, self)) }
+        guard status == MDB_BAD_RSLOT else { throw LMDBError(status: status, operation: .txnRenew) }
         // Another process owns this table slot now. Freeing the transaction would free that slot, so a few hundred
         // bytes are leaked and the slot starts over.
         slot.transaction = nil
       }
-    } else {
-      status = MDB_BAD_RSLOT
-    }
-    if slot.transaction == nil {
-      operation = .txnBegin
-      var begun: OpaquePointer?
-      do throws(LMDBError) {
-        status = try changingReaderTable { Calls.begin(handle, flags: UInt32(MDB_RDONLY), &begun) }
-      } catch {
-        slot.giveBack()
-        throw error
+      let transaction = try changingReaderTable { () throws(LMDBError) in
+        try Calls.begin(handle, flags: MDB_RDONLY)
       }
-      slot.transaction = begun
-    }
-    if status == MDB_SUCCESS, let transaction = slot.transaction {
+      slot.transaction = transaction
       return .begun(ReaderLease(slot: slot, transaction: transaction, self))
-    }
-    if status == MDB_READERS_FULL {
+    } catch {
       defer { slot.giveBack() }
-      var dead: Int32 = 0
-      let checked = try changingReaderTable { Calls.checkReaders(handle, &dead) }
-      guard checked == MDB_SUCCESS else { throw LMDBError(status: checked, operation: .readerCheck) }
-      return .tableFull
+      switch error.status {
+      case MDB_READERS_FULL:
+        _ = try changingReaderTable { () throws(LMDBError) in try Calls.checkReaders(handle) }
+        return .tableFull
+      case MDB_MAP_RESIZED:
+        try adoptMapSize()
+        return .mapMoved
+      default: throw error
+      }
     }
-    slot.giveBack()
-    if status == MDB_MAP_RESIZED {
-      try adoptMapSize()
-      return .mapMoved
-    }
-    throw LMDBError(status: status, operation: operation)
   }
 }
 

@@ -88,7 +88,7 @@ public struct WriteTransaction: ~Copyable {
     try checkNotDoomed(.put)
     var key = MDB_val(key)
     var value = MDB_val(value)
-    let status = Calls.put(handle, database.handle, &key, &value, flags: options.rawValue)
+    let status = Calls.put(handle, database, &key, &value, flags: options.rawValue)
     guard status == MDB_SUCCESS else { throw writeError(status, .put) }
   }
 
@@ -108,9 +108,7 @@ public struct WriteTransaction: ~Copyable {
   ) throws(LMDBError) -> Bool {
     try checkNotDoomed(.cursorPut)
     guard database == .main else {
-      var cursor: OpaquePointer?
-      let status = Calls.openCursor(handle, database.handle, &cursor)
-      guard status == MDB_SUCCESS, let cursor else { throw LMDBError(status: status, operation: .cursorOpen) }
+      let cursor = try Calls.openCursor(handle, database)
       defer { Calls.closeCursor(cursor) }
       return try upsert(cursor, key, size, existing, fill)
     }
@@ -125,13 +123,13 @@ public struct WriteTransaction: ~Copyable {
     var key = MDB_val(key)
     var value = MDB_val(mv_size: size, mv_data: nil)
     var exists = false
-    var status = Calls.put(cursor, &key, &value, flags: UInt32(MDB_NOOVERWRITE | MDB_RESERVE))
+    var status = Calls.put(cursor, &key, &value, flags: MDB_NOOVERWRITE | MDB_RESERVE)
     if status == MDB_KEYEXIST {
       exists = true
       guard existing(value.bytes) else { return true }
       // Not MDB_CURRENT: 0.9.24 ignores it with MDB_RESERVE, and a plain put tries the cursor's page first anyway.
       value = MDB_val(mv_size: size, mv_data: nil)
-      status = Calls.put(cursor, &key, &value, flags: UInt32(MDB_RESERVE))
+      status = Calls.put(cursor, &key, &value, flags: MDB_RESERVE)
     }
     guard status == MDB_SUCCESS else { throw writeError(status, .cursorPut) }
     fill(UnsafeMutableRawBufferPointer(start: value.mv_data, count: size))
@@ -142,7 +140,7 @@ public struct WriteTransaction: ~Copyable {
   public func remove(forKey key: UnsafeRawBufferPointer, in database: Database = .main) throws(LMDBError) -> Bool {
     try checkNotDoomed(.del)
     var key = MDB_val(key)
-    let status = Calls.remove(handle, database.handle, &key)
+    let status = Calls.remove(handle, database, &key)
     if status == MDB_NOTFOUND { return false }
     guard status == MDB_SUCCESS else { throw writeError(status, .del) }
     return true
@@ -151,7 +149,7 @@ public struct WriteTransaction: ~Copyable {
   /// Removes every key of a database (`mdb_drop`).
   public func removeAll(in database: Database = .main) throws(LMDBError) {
     try checkNotDoomed(.drop)
-    let status = Calls.drop(handle, database.handle)
+    let status = Calls.drop(handle, database)
     guard status == MDB_SUCCESS else { throw writeError(status, .drop) }
   }
 
@@ -250,16 +248,15 @@ extension Environment {
   }
 
   /// Begins a transaction after adopting other processes' larger maps. The caller holds the write lock.
-  func beginAsWriter(flags: UInt32) throws(LMDBError) -> OpaquePointer {
+  func beginAsWriter(flags: Int32) throws(LMDBError) -> OpaquePointer {
     // Another process may grow the map again in between, so retry a limited number of times.
     for _ in 0..<16 {
-      var transaction: OpaquePointer?
-      let status = Calls.begin(handle, flags: flags, &transaction)
-      if status == MDB_SUCCESS, let transaction {
-        return transaction
+      do throws(LMDBError) {
+        return try Calls.begin(handle, flags: flags)
+      } catch {
+        guard error.status == MDB_MAP_RESIZED else { throw error }
+        try adoptMapSizeAsWriter()
       }
-      guard status == MDB_MAP_RESIZED else { throw LMDBError(status: status, operation: .txnBegin) }
-      try adoptMapSizeAsWriter()
     }
     throw LMDBError(status: MDB_MAP_RESIZED, operation: .txnBegin)
   }
@@ -276,8 +273,9 @@ extension Environment {
       Calls.abort(transaction)
       throw LMDBError(status: MDB_BAD_TXN, operation: .txnCommit)
     }
-    let status = Calls.commit(transaction)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: ofFullDisk(status), operation: .txnCommit) }
+    do throws(LMDBError) { try Calls.commit(transaction) } catch {
+      throw LMDBError(status: ofFullDisk(error.status), operation: .txnCommit)
+    }
   }
 
   /// Aborts and frees the transaction, and releases the write lock.
@@ -316,13 +314,9 @@ extension Environment {
 
   /// The shared cursor over the main database, opened on first use in a transaction.
   func writerCursor(_ transaction: OpaquePointer) throws(LMDBError) -> OpaquePointer {
-    if let cursor = writer.cursor {
-      return cursor
-    }
-    let status = Calls.openCursor(transaction, Database.main.handle, &writer.cursor)
-    guard status == MDB_SUCCESS, let cursor = writer.cursor else {
-      throw LMDBError(status: status, operation: .cursorOpen)
-    }
+    if let cursor = writer.cursor { return cursor }
+    let cursor = try Calls.openCursor(transaction, .main)
+    writer.cursor = cursor
     return cursor
   }
 

@@ -21,7 +21,7 @@ package final class CacheReader: @unchecked Sendable {
   private let clock: CacheClock
   private let databaseKey = DatabaseKey()
 
-  private let lock = PlatformMutex()
+  private let lock = ConditionLock()
   private var file: UnmappedFile
   private var pending = PendingWrites(transactionID: .max)
   /// The time and duration of the last read of the journals, in nanoseconds.

@@ -10,54 +10,19 @@ package enum PlatformThread {
       UInt(bitPattern: pthread_self())
     #endif
   }
-}
-
-extension PlatformThread {
-  /// Scheduling priority, on systems with such classes.
-  package enum QualityOfService: Sendable { case unspecified, utility, userInitiated }
 
   /// Starts a detached thread.
   ///
-  /// - Parameters:
-  ///   - name: For debuggers; Linux keeps 15 bytes.
-  ///   - stackSize: Bytes, raised to the system's minimum; `nil` for the default.
+  /// - Parameter name: For debuggers; Linux keeps 15 bytes.
   /// - Throws: `EAGAIN` if the user's or container's thread limit is reached; `body` is not called then.
-  package static func start(
-    name: String, stackSize: Int? = nil, qualityOfService: QualityOfService = .unspecified,
-    _ body: @escaping @Sendable () -> Void
-  ) throws(SystemError) {
-    if FaultInjection.isOn, let status = FaultInjection.status(for: .pthreadCreate, path: nil) {
-      throw SystemError("pthread_create", name, errno: status)
-    }
-    var attributes = pthread_attr_t()
-    var status = pthread_attr_init(&attributes)
-    guard status == 0 else { throw SystemError("pthread_attr_init", name, errno: status) }
-    defer { pthread_attr_destroy(&attributes) }
-    status = pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    guard status == 0 else { throw SystemError("pthread_attr_setdetachstate", name, errno: status) }
-    if let stackSize {
-      let page = Int(sysconf(Int32(_SC_PAGESIZE)))
-      let size = (max(stackSize, 64 << 10) + page - 1) / page * page
-      status = pthread_attr_setstacksize(&attributes, size)
-      guard status == 0 else { throw SystemError("pthread_attr_setstacksize", name, errno: status) }
-    }
-    #if canImport(Darwin)
-      let quality: qos_class_t =
-        switch qualityOfService {
-        case .unspecified: QOS_CLASS_UNSPECIFIED
-        case .utility: QOS_CLASS_UTILITY
-        case .userInitiated: QOS_CLASS_USER_INITIATED
-        }
-      if quality != QOS_CLASS_UNSPECIFIED { pthread_attr_set_qos_class_np(&attributes, quality, 0) }
-    #endif
-
+  package static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     let start = Unmanaged.passRetained(Start(name: name, body: body))
     #if canImport(Darwin)
       var thread: pthread_t?
-      status = pthread_create(&thread, &attributes, { Start.run($0) }, start.toOpaque())
+      let status = pthread_create(&thread, nil, { Start.run($0) }, start.toOpaque())
     #else
       var thread = pthread_t()
-      status = pthread_create(&thread, &attributes, { Start.run($0.unsafelyUnwrapped) }, start.toOpaque())
+      let status = pthread_create(&thread, nil, { Start.run($0.unsafelyUnwrapped) }, start.toOpaque())
     #endif
     guard status == 0 else {
       start.release()
@@ -80,6 +45,7 @@ extension PlatformThread {
       var name = Array(start.name.utf8.prefix(15))
       name.append(0)
       name.withUnsafeBytes { cplatform_name_thread($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
+      pthread_detach(pthread_self())
       start.body()
       return nil
     }
@@ -110,42 +76,9 @@ package struct ThreadStack: BitwiseCopyable, Sendable {
   }
 }
 
-/// A `pthread_mutex_t` with a stable address.
-///
-/// Unlike `Synchronization.Mutex` it can be locked and unlocked in different functions, which write transactions
-/// need, and the thread sanitizer sees it.
-// @unchecked: the pointer never changes, and a pthread mutex is made to be used by many threads.
-package final class PlatformMutex: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-
-  package init() {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-    let status = pthread_mutex_init(mutex, nil)
-    precondition(status == 0, "pthread_mutex_init failed")
-  }
-
-  deinit {
-    _ = pthread_mutex_destroy(mutex)
-    mutex.deallocate()
-  }
-
-  package func lock() {
-    let status = pthread_mutex_lock(mutex)
-    precondition(status == 0, "pthread_mutex_lock failed")
-  }
-
-  package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
-
-  package func unlock() {
-    let status = pthread_mutex_unlock(mutex)
-    precondition(status == 0, "pthread_mutex_unlock failed")
-  }
-}
-
 /// A mutex with two conditions: one for the working thread, one for all other waiters.
 ///
-/// `Synchronization.Mutex` has no condition variables.
+/// Unlike `Synchronization.Mutex` it can be locked and unlocked in different functions, which write transactions need.
 // @unchecked: pthread objects are made to be shared; the pointers never change.
 package final class ConditionLock: @unchecked Sendable {
   package enum Condition: Sendable { case work, progress }
@@ -177,6 +110,8 @@ package final class ConditionLock: @unchecked Sendable {
 
   @inlinable @inline(__always)
   package func lock() { pthread_mutex_lock(mutex) }
+
+  package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
 
   @inlinable @inline(__always)
   package func unlock() { pthread_mutex_unlock(mutex) }
