@@ -242,7 +242,7 @@ extension Environment {
       slot.transaction = transaction
       return .begun(ReaderLease(slot: slot, transaction: transaction, self))
     } catch {
-      defer { slot.giveBack() }
+      slot.giveBack()
       switch error.status {
       case MDB_READERS_FULL:
         _ = try changingReaderTable { () throws(LMDBError) in try Calls.checkReaders(handle) }
