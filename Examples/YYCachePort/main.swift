@@ -22,10 +22,10 @@ do {
 }
 
 // The limits of YYCache's tiers.
-cache.memoryCache.countLimit = 100
-cache.memoryCache.ageLimit = .seconds(3_600)
-cache.diskCache.costLimit = 10 << 20
-cache.diskCache.ageLimit = .seconds(7 * 86_400)
+cache.memory.countLimit = 100
+cache.memory.ageLimit = .seconds(3_600)
+cache.disk.costLimit = 10 << 20
+cache.disk.ageLimit = .seconds(7 * 86_400)
 
 /// Returns a cached portrait, or draws it.
 func portrait(of name: String) throws -> Portrait {
@@ -63,12 +63,12 @@ cache.object(forKey: "note") { key, result in
 }
 finished.wait()
 
-cache.diskCache.trim(toCount: 10) { error in
+cache.disk.trim(to: .count(10)) { error in
   print("trimmed to ten:", error == nil)
   finished.signal()
 }
 finished.wait()
-print("\(cache.diskCache.count) objects on the disk, \(cache.memoryCache.count) in memory")
+print("\(cache.count) objects on the disk, \(cache.memory.count) in memory")
 
 if try portrait(of: "Ada").visits > 6 {
   cache.removeAllObjects(progress: { removed, total in print("\(removed) of \(total) removed") }) { error in

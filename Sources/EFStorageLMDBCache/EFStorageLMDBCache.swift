@@ -7,7 +7,7 @@ public import LMDBCaching
 /// @EFStorageLMDBCache(forKey: "theme")
 /// var theme: String = "light"
 ///
-/// @EFStorageLMDBCache(forKey: "session", in: cache, expiresIn: .seconds(3600))
+/// @EFStorageLMDBCache(forKey: "session", in: cache, expires: .after(.seconds(3600)))
 /// var session: Session?
 /// ```
 ///
@@ -23,7 +23,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   ) {
     self.init(
       PropertyStorage(
-        __ref, makeDefaultContent: makeDefaultContent, persistDefaultContent: persistDefaultContent, expiresIn: nil))
+        __ref, makeDefaultContent: makeDefaultContent, persistDefaultContent: persistDefaultContent, expires: .never))
   }
 
   /// A property whose content expires.
@@ -33,16 +33,16 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   ///   - key: The key.
   ///   - cache: The cache; the default cache if omitted.
   ///   - persistDefaultContent: Whether to store the default, with this expiry, if the entry is missing.
-  ///   - expiresIn: The expiry of contents set through this property. Other properties with the same key use theirs.
+  ///   - expires: The expiry of contents set through this property. Other properties with the same key use theirs.
   public init(
     wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
     forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(),
-    persistDefaultContent: Bool = false, expiresIn: Duration
+    persistDefaultContent: Bool = false, expires: Expiry
   ) {
     self.init(
       PropertyStorage(
         .forKey(key, in: cache), makeDefaultContent: makeDefaultContent, persistDefaultContent: persistDefaultContent,
-        expiresIn: expiresIn))
+        expires: expires))
     storage.persistDefaultIfAbsent()
   }
 
@@ -61,12 +61,12 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   public init(
     wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
     forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(),
-    persistDefaultContent: Bool = false, expiresIn: Duration? = nil, isObserved: Bool
+    persistDefaultContent: Bool = false, expires: Expiry = .never, isObserved: Bool
   ) {
     self.init(
       PropertyStorage(
         .forKey(key, in: cache), makeDefaultContent: makeDefaultContent, persistDefaultContent: persistDefaultContent,
-        expiresIn: expiresIn, isObserved: isObserved))
+        expires: expires, isObserved: isObserved))
     storage.persistDefaultIfAbsent()
   }
 
@@ -76,7 +76,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
       self = Self(
         PropertyStorage(
           newValue, makeDefaultContent: makeDefaultContent, persistDefaultContent: persistDefaultContent,
-          expiresIn: expiresIn, isObserved: storage.observed != nil))
+          expires: expires, isObserved: storage.observed != nil))
     }
   }
 
@@ -85,8 +85,8 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
 
   public var makeDefaultContent: () -> Content { storage.makeDefaultContent }
   public var persistDefaultContent: Bool { storage.persistDefaultContent }
-  /// How long contents set through this property live; `nil` for no expiry.
-  public var expiresIn: Duration? { storage.expiresIn }
+  /// When contents set through this property expire.
+  public var expires: Expiry { storage.expires }
 
   public var wrappedValue: Content {
     // Inlinable, since only the caller's module knows the type; the rest is rare. It uses the storage after the reader,
@@ -111,7 +111,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   /// - Returns: The new value.
   @discardableResult
   public func update(_ change: (inout Content) throws -> Void) throws -> Content {
-    try storage.ref.update(expires: expiresIn.map { .after($0) } ?? .never) { content in
+    try storage.ref.update(expires: expires) { content in
       var value = content ?? makeDefaultContent()
       try change(&value)
       content = value
@@ -127,11 +127,11 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   public func loadContent() throws(EFStorageFailure) -> Content? { try storage.ref.loadContent() }
 
   public func storeContent(_ content: Content?) throws(EFStorageFailure) {
-    try storage.ref.store(content, expiresIn: expiresIn)
+    try storage.ref.store(content, expires: expires)
   }
 
   public func storeContentIfAbsent(_ makeContent: () -> Content?) throws(EFStorageFailure) -> Bool {
-    try storage.ref.storeIfAbsent(makeContent, expiresIn: expiresIn)
+    try storage.ref.storeIfAbsent(makeContent, expires: expires)
   }
 
   public func removeContentFromUnderlyingStorage() { content = nil }
@@ -143,8 +143,8 @@ extension EFStorageLMDBCache: @unchecked Sendable where Content: Sendable {}
 
 extension EFStorageLMDBCache where Content: ExpressibleByNilLiteral {
   /// An optional property whose default is nil and whose content expires.
-  public init(forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(), expiresIn: Duration) {
-    self.init(wrappedValue: nil, forKey: key, in: cache, expiresIn: expiresIn)
+  public init(forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(), expires: Expiry) {
+    self.init(wrappedValue: nil, forKey: key, in: cache, expires: expires)
   }
 }
 
@@ -160,11 +160,11 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
   let turn: Turn
   let makeDefaultContent: () -> Content
   let persistDefaultContent: Bool
-  let expiresIn: Duration?
+  let expires: Expiry
 
   init(
     _ ref: EFStorageLMDBCacheRef<Content>, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool,
-    expiresIn: Duration?, isObserved: Bool = false
+    expires: Expiry, isObserved: Bool = false
   ) {
     self.ref = ref
     observed = isObserved ? ref.storage.map { ObservedKey($0, key: ref.key) } : nil
@@ -175,7 +175,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     turn = ref.turn
     self.makeDefaultContent = makeDefaultContent
     self.persistDefaultContent = persistDefaultContent
-    self.expiresIn = expiresIn
+    self.expires = expires
   }
 
   @inlinable
@@ -197,7 +197,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     guard let cache else { return false }
     do throws(CacheError) {
       try turn.take { () throws(CacheError) in
-        try value.set(in: cache, forKey: key, expiresIn: expiresIn, cost: nil)
+        try value.set(in: cache, forKey: key, expires: expires, cost: nil, tags: [])
       }
     } catch {
       return false
@@ -208,7 +208,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
 
   @usableFromInline @inline(never)
   func setOrReport(_ content: Content?) {
-    do { try ref.store(content, expiresIn: expiresIn) } catch {}
+    do { try ref.store(content, expires: expires) } catch {}
   }
 
   @usableFromInline @inline(never)
@@ -227,6 +227,6 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
 
   private func storeDefaultIfAbsent(_ makeContent: () -> Content) -> Bool {
     // The reference reports a failure.
-    do { return try ref.storeIfAbsent({ makeContent() }, expiresIn: expiresIn) } catch { return false }
+    do { return try ref.storeIfAbsent({ makeContent() }, expires: expires) } catch { return false }
   }
 }

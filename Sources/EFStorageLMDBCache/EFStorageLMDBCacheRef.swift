@@ -36,7 +36,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   /// Otherwise the content would seem never to have been set.
   private func reportLoss(_ recovery: CacheRecovery, in storage: LMDBCache) {
     do {
-      if try storage.containsValue(forKey: key) { return }
+      if try storage.contains(key) { return }
     } catch {
       // Reading the content reports that.
       return
@@ -67,7 +67,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     return try load()
   }
 
-  /// The content and its later contents, by any writer: see `LMDBCache.observe(_:forKey:)`.
+  /// The content and its later contents, by any writer: see `ObservedValue.values`.
   public var values: ContentValues<Content> { ContentValues(reference: self) }
 
   @usableFromInline @inline(never)
@@ -92,28 +92,28 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   /// Stores a content with an expiry, or removes it.
   ///
   /// - Parameters:
-  ///   - expiresIn: How long the content lives; `nil` for ever, zero or less not at all.
+  ///   - expires: When the content expires.
   ///   - cost: The content's share of the cache's cost limits; `nil` for its size in bytes.
   @inlinable
   public func store(
-    _ content: Content?, expiresIn: Duration? = nil, cost: Int? = nil
+    _ content: Content?, expires: Expiry = .never, cost: Int? = nil
   ) throws(EFStorageFailure) {
     // Inlinable up to here, since only the caller's module knows the type.
     switch content?.asLMDBCacheStorable() {
-    case nil: try store(nil, of: nil, expiresIn, cost)
-    case .success(let object): try store(object, of: content, expiresIn, cost)
+    case nil: try store(nil, of: nil, expires, cost)
+    case .success(let object): try store(object, of: content, expires, cost)
     case .failure(let error): try fail(.conversion, error, content)
     }
   }
 
   @usableFromInline @inline(never)
   func store(
-    _ object: (any NSCoding)?, of content: @autoclosure () -> Content?, _ expiresIn: Duration?, _ cost: Int?
+    _ object: (any NSCoding)?, of content: @autoclosure () -> Content?, _ expires: Expiry, _ cost: Int?
   ) throws(EFStorageFailure) {
     guard let storage else { try fail(.storage, DefaultCache.shared.reason, content()) }
     do throws(CacheError) {
       try turn.take { () throws(CacheError) in
-        try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
+        try storage.setObject(object, forKey: key, expires: expires, cost: cost)
       }
     } catch {
       try fail(error.code == .encodingFailed ? .conversion : .storage, error, content())
@@ -173,10 +173,10 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   /// - Parameter makeContent: Called if the entry is missing.
   /// - Returns: Whether it was stored.
   public func storeContentIfAbsent(_ makeContent: () -> Content) throws(EFStorageFailure) -> Bool {
-    try storeIfAbsent({ makeContent() }, expiresIn: nil)
+    try storeIfAbsent({ makeContent() }, expires: .never)
   }
 
-  func storeIfAbsent(_ makeContent: () -> Content?, expiresIn: Duration?) throws(EFStorageFailure) -> Bool {
+  func storeIfAbsent(_ makeContent: () -> Content?, expires: Expiry) throws(EFStorageFailure) -> Bool {
     guard let storage else { try fail(.storage, DefaultCache.shared.reason, nil) }
     guard isAbsent, let content = makeContent() else { return false }
     switch content.asLMDBCacheStorable() {
@@ -185,7 +185,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
       let isStored: Bool
       do throws(CacheError) {
         isStored = try turn.take { () throws(CacheError) in
-          try storage.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn)
+          try storage.setObject(object, forKey: key, expires: expires, if: .absent)
         }
       } catch {
         try fail(error.code == .encodingFailed ? .conversion : .storage, error, content)

@@ -34,7 +34,7 @@ public protocol LMDBCacheStorable {
 extension LMDBCacheStorable {
   public static func loadFromLMDBCache(_ cache: LMDBCache, forKey key: String) throws -> Self? {
     try LoadingErrors.load(forKey: key) {
-      try cache.containsValue(forKey: key)
+      try cache.contains(key)
     } read: {
       fromLMDBCache(cache, forKey: key)
     } unreadable: {

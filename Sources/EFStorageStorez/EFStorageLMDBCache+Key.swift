@@ -20,8 +20,8 @@ extension EFStorageLMDBCache {
 
   /// The same with content that expires.
   public init<K: KeyType>(
-    _ key: K, in cache: LMDBCache? = LMDBCache.makeDefault(), expiresIn: Duration
+    _ key: K, in cache: LMDBCache? = LMDBCache.makeDefault(), expires: Expiry
   ) where K.ValueType == Content {
-    self.init(wrappedValue: key.defaultValue, forKey: key.stringValue, in: cache, expiresIn: expiresIn)
+    self.init(wrappedValue: key.defaultValue, forKey: key.stringValue, in: cache, expires: expires)
   }
 }

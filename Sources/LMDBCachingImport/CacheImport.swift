@@ -36,18 +36,8 @@ public struct CacheImport: Sendable {
     into cache: LMDBCache, progress: (ImportProgress) -> Void = { _ in },
     isCancelled: () -> Bool = { Task.isCancelled }
   ) throws(ImportError) -> ImportReport {
-    var run = try opened(for: cache.diskCache)
-    return try run.run(into: cache.diskCache, cache.memoryCache, storing: true, progress, isCancelled)
-  }
-
-  /// Imports into a disk tier only.
-  @discardableResult
-  public func run(
-    into cache: DiskCache, progress: (ImportProgress) -> Void = { _ in },
-    isCancelled: () -> Bool = { Task.isCancelled }
-  ) throws(ImportError) -> ImportReport {
     var run = try opened(for: cache)
-    return try run.run(into: cache, nil, storing: true, progress, isCancelled)
+    return try run.run(into: cache, storing: true, progress, isCancelled)
   }
 
   /// Reads and converts everything without storing it, and reports what an import would do.
@@ -58,17 +48,17 @@ public struct CacheImport: Sendable {
   ///   - isCancelled: As in ``run(into:progress:isCancelled:)``.
   /// - Throws: As ``run(into:progress:isCancelled:)``.
   public func dryRun(
-    for cache: DiskCache?, progress: (ImportProgress) -> Void = { _ in },
+    for cache: LMDBCache?, progress: (ImportProgress) -> Void = { _ in },
     isCancelled: () -> Bool = { Task.isCancelled }
   ) throws(ImportError) -> ImportReport {
     var run = try opened(for: cache)
-    return try run.run(into: cache, nil, storing: false, progress, isCancelled)
+    return try run.run(into: cache, storing: false, progress, isCancelled)
   }
 
-  private func opened(for cache: DiskCache?) throws(ImportError) -> ImportRun {
+  private func opened(for cache: LMDBCache?) throws(ImportError) -> ImportRun {
     try ImportRun(
       from: source, options, intoCacheAt: cache?.directory.path,
-      isUnarchivedByClosure: cache?.customUnarchive != nil)
+      isUnarchivedByClosure: cache?.objectCoding.customUnarchive != nil)
   }
 }
 

@@ -13,8 +13,7 @@ package struct ImportRun {
   private static let progressInterval: Int64 = 100_000_000
 
   /// `nil` if there is no cache; nothing is stored then.
-  private var cache: DiskCache?
-  private var memory: MemoryTier?
+  private var cache: LMDBCache?
   private let options: ImportOptions
   private var source: any EntrySource
   private var report = ImportReport()
@@ -44,13 +43,12 @@ package struct ImportRun {
   ///
   /// - Parameters:
   ///   - cache: `nil` for an empty, nonexistent one.
-  ///   - memory: The cache's memory tier, if any.
   ///   - storing: Whether to store entries.
   package mutating func run(
-    into cache: DiskCache?, _ memory: MemoryTier?, storing: Bool, _ progress: (ImportProgress) -> Void,
+    into cache: LMDBCache?, storing: Bool, _ progress: (ImportProgress) -> Void,
     _ isCancelled: () -> Bool
   ) throws(ImportError) -> ImportReport {
-    (self.cache, self.memory) = (cache, memory)
+    self.cache = cache
     report.isDryRun = !storing || cache == nil
     do throws(ImportError) {
       while !isCancelled() {
@@ -117,7 +115,7 @@ package struct ImportRun {
           EntryFailure(.unreadableKey, "The key has \(key.utf8.count) bytes, and one of a cache has at most 16 MiB.")))
     }
     // Checked before reading the value, which may be slow, and again when storing.
-    if options.existing == .kept, let cache, try asking({ () throws(CacheError) in try cache.isPresent(key, memory) }) {
+    if options.existing == .kept, let cache, try asking({ () throws(CacheError) in try cache.contains(key) }) {
       report.present += 1
       return
     }
@@ -160,7 +158,7 @@ package struct ImportRun {
     let taken: [Bool]
     if let cache, !report.isDryRun {
       taken = try asking { () throws(CacheError) in
-        try cache.take(entries, replacing: options.existing == .replaced, beside: memory)
+        try cache.take(entries, replacing: options.existing == .replaced)
       }
     } else {
       taken = entries.map { _ in true }

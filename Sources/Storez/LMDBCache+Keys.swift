@@ -26,21 +26,21 @@ extension LMDBCache {
 
   /// Stores a value under the key.
   ///
-  /// - Throws: as `set(_:forKey:expiresIn:cost:)`.
+  /// - Throws: as `set(_:forKey:expires:cost:tags:)`.
   @_disfavoredOverload
   public func set<K: KeyType>(
-    _ value: K.ValueType, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+    _ value: K.ValueType, forKey key: K, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) where K.ValueType: Codable & Sendable {
-    try set(value, forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+    try set(value, forKey: key.stringValue, expires: expires, cost: cost)
   }
 
   /// The same for a nullable key. `nil` removes what is there.
   @_disfavoredOverload
   public func set<K: KeyType, V: Codable & Sendable>(
-    _ value: V?, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+    _ value: V?, forKey key: K, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) where K.ValueType == V? {
     guard let value else { return try removeValue(forKey: key.stringValue) }
-    try set(value, forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+    try set(value, forKey: key.stringValue, expires: expires, cost: cost)
   }
 
   // MARK: Types with a conversion
@@ -57,17 +57,17 @@ extension LMDBCache {
 
   /// Stores a value with a conversion under the key.
   public func set<K: KeyType>(
-    _ value: K.ValueType, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+    _ value: K.ValueType, forKey key: K, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) where K.ValueType: LMDBConvertible {
-    try setShared(value.storedForm(), forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+    try setShared(value.storedForm(), forKey: key.stringValue, expires: expires, cost: cost)
   }
 
   /// The same for a nullable key. `nil` removes what is there.
   public func set<K: KeyType, V: LMDBConvertible>(
-    _ value: V?, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+    _ value: V?, forKey key: K, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) where K.ValueType == V? {
     guard let value else { return try removeValue(forKey: key.stringValue) }
-    try setShared(value.storedForm(), forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+    try setShared(value.storedForm(), forKey: key.stringValue, expires: expires, cost: cost)
   }
 
   // MARK: Objects
@@ -84,16 +84,16 @@ extension LMDBCache {
 
   /// Stores an object under the key.
   public func set<K: KeyType>(
-    _ value: K.ValueType, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+    _ value: K.ValueType, forKey key: K, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) where K.ValueType: NSCoding {
-    try setObject(value, forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+    try setObject(value, forKey: key.stringValue, expires: expires, cost: cost)
   }
 
   /// The same for a nullable key. `nil` removes what is there.
   public func set<K: KeyType, V: NSCoding>(
-    _ value: V?, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+    _ value: V?, forKey key: K, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) where K.ValueType == V? {
-    try setObject(value, forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+    try setObject(value, forKey: key.stringValue, expires: expires, cost: cost)
   }
 
   // MARK: Any type
@@ -101,13 +101,9 @@ extension LMDBCache {
   /// Removes the entry under the key, if there is one.
   public func removeValue(forKey key: some KeyType) throws(CacheError) { try removeValue(forKey: key.stringValue) }
 
-  /// Whether there is an entry under the key that has not expired. False where it cannot be known: before a default
-  /// takes the place of what may be there, ask ``containsValue(forKey:)``.
-  public func contains(_ key: some KeyType) -> Bool { contains(key.stringValue) }
-
-  /// The same, but throws where it cannot be known.
-  public func containsValue(forKey key: some KeyType) throws(CacheError) -> Bool {
-    try containsValue(forKey: key.stringValue)
+  /// Returns whether a live entry exists under the key.
+  public func contains(_ key: some KeyType) throws(CacheError) -> Bool {
+    try contains(key.stringValue)
   }
 
   private func value<K: KeyType, C: EntryCodec<K.ValueType>>(

@@ -204,7 +204,7 @@ extension LMDBStore {
   public func removeAll<N: Namespace>(in namespace: N.Type) {
     SettingLock.withLock {
       _ = attempt("removed", N.prefix) { () throws(CacheError) in
-        if N.prefix.isEmpty { try cache.removeAll() } else { try cache.removeAll(withPrefix: N.prefix) }
+        if N.prefix.isEmpty { try cache.removeAll() } else { try cache.removeAll(.prefix(N.prefix)) }
       }
     }
   }
@@ -313,7 +313,7 @@ extension LMDBStore {
       let newKey = key.stringValue
       let isInPlace = oldKey.utf8.elementsEqual(newKey.utf8)
       func isDone() throws -> Bool {
-        try isInPlace ? isReadable(newKey, codec) : cache.containsValue(forKey: newKey)
+        try isInPlace ? isReadable(newKey, codec) : cache.contains(newKey)
       }
       do {
         if try isDone() { return }
@@ -362,8 +362,8 @@ extension LMDBStore {
       return try C.object(for: value)
     } write: { object in
       if let object {
-        guard try cache.setObjectIfAbsent(object, forKey: key.stringValue) else { return false }
-      } else if try cache.containsValue(forKey: key.stringValue) {
+        guard try cache.setObject(object, forKey: key.stringValue, if: .absent) else { return false }
+      } else if try cache.contains(key.stringValue) {
         return false
       }
       remove(oldKey, version, for: key.stringValue)

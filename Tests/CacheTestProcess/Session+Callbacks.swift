@@ -5,29 +5,29 @@ extension Session {
   /// values ASYNCHRONOUSLY: stores values that use the cache when they are released, and releases them in every way.
   func useActingValues(asynchronously: Bool) throws -> String {
     let cache = try opened()
-    cache.memoryCache.releasesAsynchronously = asynchronously
+    cache.memory.releasesAsynchronously = asynchronously
     func store() throws { for index in 0..<60 { try cache.set(ActingValue(index), forKey: "t\(index)") } }
     try store()
     for index in 0..<10 { try cache.set("text", forKey: "t\(index)") }
     for index in 10..<20 { try cache.removeValue(forKey: "t\(index)") }
-    cache.memoryCache.trim(toCount: 30)
+    cache.memory.trim(to: .count(30))
     // Runs on the writer thread; evicting from disk evicts from memory.
-    try cache.diskCache.trim(toCount: 15)
+    try cache.disk.trim(to: .count(15))
     try store()
-    try cache.trim(toCount: 30)
-    try cache.diskCache.trim(toAge: .zero)
-    try cache.diskCache.trim(toCount: 0)
+    try cache.trim(to: .count(30))
+    try cache.disk.trim(to: .age(.zero))
+    try cache.disk.trim(to: .count(0))
     try store()
     try cache.write { batch in
       for index in 0..<10 { batch.set("text", forKey: "t\(index)") }
-      batch.removeAll(withPrefix: "t1")
+      batch.removeAll(.prefix("t1"))
     }
-    try cache.removeAll(withPrefix: "t2")
-    try cache.diskCache.removeAll(withPrefix: "t3")
-    cache.memoryCache.removeAll()
+    try cache.removeAll(.prefix("t2"))
+    try cache.withoutMemory.removeAll(.prefix("t3"))
+    cache.memory.removeAll()
     try store()
     try cache.flush()
-    try cache.diskCache.removeAll()
+    try cache.withoutMemory.removeAll()
     try store()
     try cache.removeAll()
     try cache.flush()

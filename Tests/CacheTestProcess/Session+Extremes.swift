@@ -18,14 +18,14 @@ extension Session {
     func expect(_ condition: Bool, _ what: String) throws {
       if !condition { throw CacheError(.storageFailed, "\(what) with a key of \(length) bytes") }
     }
-    let before = cache.count
+    let before = try cache.count
     for place in 0..<3 {
       try cache.set(place, forKey: key)
       if length > 0 { try cache.set(-1, forKey: other) }
-      if place > 0 { cache.memoryCache.removeAll() }
+      if place > 0 { cache.memory.removeAll() }
       if place > 1 { try cache.flush() }
       try expect(cache.value(Int.self, forKey: key) == place, "value, place \(place)")
-      try expect(cache.diskCache.value(Int.self, forKey: key) == place, "value on the disk, place \(place)")
+      try expect(cache.withoutMemory.value(Int.self, forKey: key) == place, "value on the disk, place \(place)")
       try expect(cache.contains(key), "contains, place \(place)")
       if 1..<1 << 20 ~= length {
         try expect(cache.entries(withPrefix: key).map(\.key) == [key], "entries, place \(place)")
@@ -42,14 +42,14 @@ extension Session {
     }
     try expect(cache.value(Int.self, forKey: key) == 10, "batch")
     try expect(length == 0 || cache.value(Int.self, forKey: other) == nil, "removal in a batch")
-    try cache.trim(toAge: .seconds(3_600))
+    try cache.trim(to: .age(.seconds(3_600)))
     try expect(cache.value(Int.self, forKey: key) == 10, "trim")
     try cache.removeValue(forKey: key)
     try expect(cache.value(Int.self, forKey: key) == nil, "removal")
     if length > 0 && length < 1 << 20 {
       try cache.set(1, forKey: key)
       try cache.flush()
-      try cache.removeAll(withPrefix: key)
+      try cache.removeAll(.prefix(key))
       try expect(cache.value(Int.self, forKey: key) == nil && !cache.contains(key), "removal by prefix")
     }
     try expect(cache.count == before, "count")
@@ -71,16 +71,16 @@ extension Session {
       }
     }
     note("set") { try cache.set(1, forKey: key) }
-    note("disk set") { try cache.diskCache.set(1, forKey: key) }
+    note("disk set") { try cache.withoutMemory.set(1, forKey: key) }
     note("write") { try cache.write { $0.set(1, forKey: key) } }
     if try cache.value(Int.self, forKey: key) != nil { codes.append("value") }
-    if cache.contains(key) { codes.append("contains") }
+    if try cache.contains(key) { codes.append("contains") }
     note("removal") { try cache.removeValue(forKey: key) }
-    note("removal of all") { try cache.removeAll(withPrefix: key) }
+    note("removal of all") { try cache.removeAll(.prefix(key)) }
     do {
       try cache.write {
         $0.removeValue(forKey: key)
-        $0.removeAll(withPrefix: key)
+        $0.removeAll(.prefix(key))
       }
     } catch {
       codes.append("batch \(error)")
@@ -105,12 +105,12 @@ extension Session {
         .directory(try opened().directory.path + "/values"),
         reserving ? [] : [.init(.fallocate, returns: 0, count: .max)])
       defer { FaultInjection.end(session) }
-      try withZeros(size) { try opened().diskCache.set($0, forKey: key) }
+      try withZeros(size) { try opened().withoutMemory.set($0, forKey: key) }
     }
 
     /// getlong KEY: its length on disk; `damaged` if sampled bytes are not zero.
     func longValue(_ key: String) throws -> String {
-      let length = try opened().diskCache.withBytes(forKey: key) { bytes in
+      let length = try opened().withoutMemory.withBytes(forKey: key) { bytes in
         let places = stride(from: 0, to: bytes.byteCount, by: max(1, bytes.byteCount / 1_000))
         return places.allSatisfy { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) == 0 } ? bytes.byteCount : -1
       }
@@ -131,10 +131,10 @@ extension Session {
       }
       try withZeros(size) { value in
         note("set") { try cache.set(value, forKey: "huge") }
-        note("disk set") { try cache.diskCache.set(value, forKey: "huge") }
+        note("disk set") { try cache.withoutMemory.set(value, forKey: "huge") }
         note("write") { try cache.write { $0.set(value, forKey: "huge") } }
       }
-      if cache.contains("huge") { codes.append("contains") }
+      if try cache.contains("huge") { codes.append("contains") }
       return codes.isEmpty ? "ok" : codes.joined(separator: "; ")
     }
   #endif

@@ -46,7 +46,7 @@ extension Session {
         }
       }
       let expected = Storm.threads * (Storm.fillers + 1)
-      if cache.count != expected { storm.fail("\(cache.count) entries are counted, and not \(expected)") }
+      if try cache.count != expected { storm.fail("\(try cache.count) entries are counted, and not \(expected)") }
       try cache.close()
     } catch {
       storm.fail("at the end: \(error)")
@@ -74,7 +74,7 @@ extension Session {
       if trims {
         start {
           // Matches no entry, and may come too late.
-          do throws(CacheError) { try cache.trim(toAge: .seconds(3_600)) } catch {
+          do throws(CacheError) { try cache.trim(to: .age(.seconds(3_600))) } catch {
             if error.code != .closed { throw error }
           }
         }
@@ -132,7 +132,7 @@ extension Session {
       trim.enter()
       Thread {
         // Matches no entry, and may come too late.
-        do throws(CacheError) { try cache.trim(toAge: .seconds(3_600)) } catch {
+        do throws(CacheError) { try cache.trim(to: .age(.seconds(3_600))) } catch {
           if error.code != .closed { storm.fail("a trim: \(error)") }
         }
         trim.leave()

@@ -12,7 +12,7 @@ extension Session {
       if words.count == 1 {
         MetricsSystem.bootstrap(Self.metrics)
       } else {
-        try opened().diskCache.autoTrimInterval = .milliseconds(Int(words[1])!)
+        try opened().disk.autoTrimInterval = .milliseconds(Int(words[1])!)
       }
       return "ok"
     // A metrics system whose timers block until "resume".

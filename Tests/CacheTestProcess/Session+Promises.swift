@@ -39,29 +39,29 @@ extension Session {
       }
     case "absent":
       // absent PREFIX COUNT: answers how many keys it set first.
-      return try String((0..<number(2)).count { try opened().setValueIfAbsent(getpid(), forKey: text(1) + "\($0)") })
+      return try String((0..<number(2)).count { try opened().set(getpid(), forKey: text(1) + "\($0)", if: .absent) })
     case "boot": BootIdentifier.simulate(boot: UInt64(number(1)))
     case "umask": umask(mode_t(number(1)))
     case "cost": return try String(opened().totalCost)
     case "costs": return try String(opened().entries().reduce(0) { max($0, $1.cost) })
     case "keys": return try opened().entries().map(\.key).joined(separator: ",")
     case "contains": return try String(opened().contains(text(1)))
-    case "setfor": try opened().set(text(2), forKey: text(1), expiresIn: DurationWord.duration(text(3)))
+    case "setfor": try opened().set(text(2), forKey: text(1), expires: .after(DurationWord.duration(text(3))))
     case "setcost": try opened().set(text(2), forKey: text(1), cost: number(3))
     case "big": try opened().set(Data(repeating: 0x61, count: number(2)), forKey: text(1))
     case "isbig":
       guard let data = try opened().value(Data.self, forKey: text(1)) else { return "nil" }
       return data == Data(repeating: 0x61, count: number(2)) ? "ok" : "wrong"
-    case "forget": try opened().memoryCache.removeAll()
-    case "trimcount": try opened().trim(toCount: number(1))
-    case "trimcost": try opened().trim(toCost: number(1))
-    case "trimage": try opened().trim(toAge: DurationWord.duration(text(1)))
-    case "trimlimits": try opened().diskCache.trimToLimits()
-    case "sweep": try opened().diskCache.sweepValues()
+    case "forget": try opened().memory.removeAll()
+    case "trimcount": try opened().trim(to: .count(number(1)))
+    case "trimcost": try opened().trim(to: .cost(number(1)))
+    case "trimage": try opened().trim(to: .age(DurationWord.duration(text(1))))
+    case "trimlimits": try opened().disk.trim(to: .limits)
+    case "sweep": try opened().sweepValues()
     case "maintain":
       // Runs the timer's work, and then a later job on the same thread.
       manual!.advance(by: .seconds(61))
-      try opened().diskCache.betweenCommits {}
+      try opened().betweenCommits {}
     case "settle":
       // The failure is over; the commit is retried after a pause.
       let deadline = ContinuousClock.now + .seconds(60)
@@ -77,19 +77,19 @@ extension Session {
       }
     case "between":
       // Makes the writer thread check for work.
-      try opened().diskCache.betweenCommits {}
+      try opened().betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
     case "setclock": manual!.set(Int64(text(1))!)
     case "key": return try useKey(length: number(1), text(2))
     case "refusedkey": return try useLongKey(length: number(1))
-    case "autotrim": try opened().diskCache.autoTrimInterval = DurationWord.duration(text(1))
-    case "memoryautotrim": try opened().memoryCache.autoTrimInterval = DurationWord.duration(text(1))
+    case "autotrim": try opened().disk.autoTrimInterval = DurationWord.duration(text(1))
+    case "memoryautotrim": try opened().memory.autoTrimInterval = DurationWord.duration(text(1))
     case "agelimit":
-      try opened().diskCache.ageLimit = DurationWord.duration(text(1))
-      try opened().memoryCache.ageLimit = DurationWord.duration(text(1))
-    case "memorytrimage": try opened().memoryCache.trim(toAge: DurationWord.duration(text(1)))
+      try opened().disk.ageLimit = DurationWord.duration(text(1))
+      try opened().memory.ageLimit = DurationWord.duration(text(1))
+    case "memorytrimage": try opened().memory.trim(to: .age(DurationWord.duration(text(1))))
     case "batchfor":
-      try opened().write { $0.set(text(2), forKey: text(1), expiresIn: DurationWord.duration(text(3))) }
+      try opened().write { $0.set(text(2), forKey: text(1), expires: .after(DurationWord.duration(text(3)))) }
     case "batchof":
       try opened().write { batch in
         for index in 0..<number(1) { batch.set(payload("key\(index)", index, number(2)), forKey: "key\(index)") }

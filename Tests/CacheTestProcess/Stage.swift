@@ -109,9 +109,9 @@ final class Stage: Sendable {
 
   private func perform(_ action: Action, _ cache: LMDBCache) throws {
     switch action {
-    case .count: _ = cache.count + cache.totalCost
+    case .count: _ = try cache.count + cache.totalCost
     case .value:
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       _ = try cache.value(String.self, forKey: "key")
     case .set: try cache.set("by somebody who was called", forKey: "called")
     case .flush: try cache.flush()

@@ -11,7 +11,8 @@ import Testing
   private func fill(_ count: Int, size: Int = 3_000) throws {
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
+    let cache = try LMDBCache(
+      directory: URL(fileURLWithPath: scratch.cache), configuration: configuration.withoutMemory)
     for number in 0..<count {
       try cache.set(Data(repeating: UInt8(number % 251), count: size), forKey: "key \(1_000_000 + number)", tags: ["a"])
     }

@@ -6,7 +6,7 @@ import Testing
   let scratch = try! Scratch()
 
   private func fill(_ count: Int) throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     for number in 0..<count { try cache.set("value", forKey: "key:\(1000 + number)", cost: 10) }
     try cache.close()
   }
@@ -24,7 +24,7 @@ import Testing
 
   /// Limits are enforced by the cache's own processes.
   @Test func theToolKeepsNoLimits() async throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     cache.costLimit = .max
     for number in 0..<8 { try cache.set(number, forKey: "\(number)", cost: 1 << 30) }
     try await cache.close()
@@ -82,7 +82,7 @@ import Testing
   private final class HeldSnapshot: Sendable {
     private let ending = DispatchSemaphore(value: 0)
 
-    init(of cache: DiskCache) {
+    init(of cache: LMDBCache) {
       let begun = DispatchSemaphore(value: 0)
       Thread { [ending] in
         do {
@@ -102,7 +102,7 @@ import Testing
     try fill(3)
     let none: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
     #expect(none.oldestSnapshot == nil)
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     let snapshot = HeldSnapshot(of: cache)
     for number in 0..<3 {
       try cache.set("value", forKey: "later:\(number)")

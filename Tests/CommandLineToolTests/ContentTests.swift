@@ -25,7 +25,7 @@ import Testing
   }
 
   private func fill() throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     for number in 0..<60 {
       try cache.set("text", forKey: "user:\(number % 6):name\(number)", cost: 2)
       try cache.set(Data(count: 5_000), forKey: "image/\(number)")
@@ -67,7 +67,7 @@ import Testing
 
   /// Key identity is the bytes, so these are two prefixes.
   @Test func canonicallyEquivalentPrefixesStayApart() async throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     for prefix in ["\u{E9}:", "e\u{301}:"] { try cache.set(1, forKey: prefix + "key") }
     try await cache.close()
     let summary: Summary = try await Tool.run("stat", "--prefixes", "--json", "--cache", scratch.cache).json()
@@ -87,7 +87,7 @@ import Testing
     @Test(.disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "a sanitizer takes memory of its own"))
     func aLongListTakesLittleMemoryAndBeginsAtOnce() async throws {
       let count = 100_000
-      let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+      let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
       for start in stride(from: 0, to: count, by: 1_000) {
         try await cache.write { batch in
           for number in start..<start + 1_000 { batch.set(Data(count: 100), forKey: "key:\(1_000_000 + number)") }

@@ -10,7 +10,8 @@ import Testing
   private func fill(_ durability: Durability = .ordered) throws {
     var configuration = CacheConfiguration()
     configuration.durability = durability
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
+    let cache = try LMDBCache(
+      directory: URL(fileURLWithPath: scratch.cache), configuration: configuration.withoutMemory)
     for number in 1_000..<1_200 { try cache.set("value \(number)", forKey: "key:\(number)") }
     try cache.set(Data(repeating: 65, count: 10_000), forKey: "large")
     try cache.close()
@@ -81,7 +82,7 @@ import Testing
     #expect(try await Tool.run("get", "key:1003", "--cache", scratch.cache).status == 1)
     let table = try await Tool.run("stat", "--cache", scratch.cache).text
     #expect(table.contains("waiting writes") && table.split(separator: "\n")[3].hasSuffix(" 201"))
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     #expect(cache.statistics.replayedWrites == 3)
     #expect(try cache.value(String.self, forKey: "key:1002") == "newer")
     try await cache.close()

@@ -80,7 +80,7 @@ import Testing
   private struct User: Codable { var name: String, score = 0.5, tags: [String] = ["a\n"] }
 
   @Test func whatIsStoredInBinaryIsShownAsText() async throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     let identifier = UUID()
     try cache.set(-42, forKey: "integer")
     try cache.set(UInt64.max, forKey: "unsigned")
@@ -116,7 +116,7 @@ import Testing
   /// Foundation's formatter crashes for these.
   @Test(arguments: [(Double.nan, "nan"), (Double.infinity, "inf"), (-Double.infinity, "-inf"), (1e300, "1e+300")])
   func aDateThatNoCalendarHasIsANumber(_ seconds: Double, _ text: String) async throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     try cache.set(Date(timeIntervalSinceReferenceDate: seconds), forKey: "date")
     try await cache.close()
     let result = try await Tool.run("get", "date", "--cache", scratch.cache)
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test func codableValuesAndObjectsAreShownAsStored() async throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     try cache.set(User(name: "Ada"), forKey: "user")
     try cache.set(Array(repeating: "long", count: 400_000), forKey: "long")
     try cache.setObject(NSString("object"), forKey: "object")
@@ -148,7 +148,8 @@ import Testing
   @Test func archivesOfFoundationAreShown() async throws {
     var configuration = CacheConfiguration()
     configuration.objectCoding.archiving = .keyedArchive
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
+    let cache = try LMDBCache(
+      directory: URL(fileURLWithPath: scratch.cache), configuration: configuration.withoutMemory)
     try cache.setObject(NSArray(array: [NSString("a"), NSDictionary(dictionary: ["b": 1])]), forKey: "list")
     let archive = try #require(try cache.withBytes(forKey: "list") { $0.withUnsafeBytes { Data($0) } })
     try await cache.close()

@@ -8,7 +8,7 @@ import Testing
   private var data: URL { URL(fileURLWithPath: scratch.cache + "/data.mdb") }
 
   private func fill() throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     for number in 0..<500 { try cache.set("value", forKey: "key:\(1000 + number)") }
     try cache.close()
   }
@@ -45,7 +45,7 @@ import Testing
       #expect(!names.contains { $0.hasPrefix("quarantine") })
     }
     // Opening it as a program does recovers it.
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     #expect(cache.statistics.recoveries == 1)
     try await cache.close()
   }
@@ -63,7 +63,7 @@ import Testing
     #expect(try Data(contentsOf: data) == bytes)
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.cache).sorted() == names)
     // The next program to open it sets it aside.
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     try await cache.close()
     #expect(try await Tool.run("verify", scratch.cache).status == 0)
   }
@@ -79,7 +79,7 @@ import Testing
 
   @Test func aCacheThatIsOpenIsVerifiedAsOfItsLastCommit() async throws {
     try fill()
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     try cache.set("value", forKey: "another")
     try await cache.flush()
     let report: Report = try await Tool.run("verify", "--values", "--json", scratch.cache).json()

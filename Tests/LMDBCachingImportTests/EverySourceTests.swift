@@ -70,7 +70,7 @@ import Testing
     try kind.write(entries, place)
     let clock = ManualClock(date: Date())
     let cache = try place.cache { $0.clock = .manual(clock) }
-    try cache.set("older", forKey: "name", expiresIn: .seconds(1))
+    try cache.set("older", forKey: "name", expires: .after(.seconds(1)))
     clock.advance(by: .seconds(2))
     #expect(try CacheImport(from: kind.source(place)).run(into: cache).taken == entries.count)
     #expect(try kind.read(cache, "name") == "Ada")
@@ -128,7 +128,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: place.path("cache")))
     let cache = try place.cache()
     try cache.set("newer", forKey: "name")
-    let report = try CacheImport(from: kind.source(place)).dryRun(for: cache.diskCache)
+    let report = try CacheImport(from: kind.source(place)).dryRun(for: cache.withoutMemory)
     #expect(report.taken == entries.count - 1 && report.present == 1 && report.isDryRun)
     #expect(cache.count == 1)
   }

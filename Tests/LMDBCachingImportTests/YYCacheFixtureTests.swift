@@ -53,7 +53,7 @@ import Testing
   func dataIsBytesAndAnObject(_ key: String, _ count: Int) throws {
     let expected = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
     #expect(try cache.value(Data.self, forKey: key) == expected)
-    #expect(try cache.diskCache.value(Data.self, forKey: key) == expected)
+    #expect(try cache.withoutMemory.value(Data.self, forKey: key) == expected)
     #expect(try object(NSData.self, key).map { Data(bytes: $0.bytes, count: $0.length) } == expected)
   }
 

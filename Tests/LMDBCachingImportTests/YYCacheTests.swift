@@ -47,7 +47,7 @@ import Testing
       $0.disk.ageLimit = .seconds(450)
     }
     #expect(try run(cache).taken == 10)
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(try cache.entries().map(\.key) == ["0", "1", "2", "3", "4"])
   }
 
@@ -88,7 +88,7 @@ import Testing
     try writer.add("plain", archive(NSString("text")))
     let cache = try place.cache()
     if hasClosure {
-      cache.diskCache.customUnarchive = { NSString(string: "own: " + String(decoding: $0, as: UTF8.self)) }
+      cache.objectCoding.customUnarchive = { NSString(string: "own: " + String(decoding: $0, as: UTF8.self)) }
     }
     #expect(try run(cache).taken == 2)
     if hasClosure {

@@ -19,7 +19,7 @@ final class Preferences {
   @EFStorageLMDBCache(forKey: "launches")
   var launches: Int = 0
 
-  @EFStorageLMDBCache(forKey: "session", expiresIn: .seconds(3_600))
+  @EFStorageLMDBCache(forKey: "session", expires: .after(.seconds(3_600)))
   var session: Session?
 
   @EFStorageUserDefaults(forKey: "mainActorMode")
@@ -68,7 +68,7 @@ class Person: Mappable {
 
   @Test func aCache() async throws {
     let cache = try LMDBCache.temporary()
-    try cache.set(Profile(name: "Ada"), forKey: "user:42", expiresIn: .seconds(3_600))
+    try cache.set(Profile(name: "Ada"), forKey: "user:42", expires: .after(.seconds(3_600)))
     #expect(try cache.value(Profile.self, forKey: "user:42")?.name == "Ada")
     #expect(try await cache.value(Profile.self, forKey: "user:43") { try await self.load("Grace") }.name == "Grace")
     #expect(try cache.increment(forKey: "visits") == 1)

@@ -72,7 +72,7 @@ struct EdgeTests {
     temporary.store.set(key, value: value)
     #expect(temporary.store.get(key) == value)
     try temporary.cache.flush()
-    temporary.cache.memoryCache.removeAll()
+    temporary.cache.memory.removeAll()
     #expect(temporary.store.get(key) == value)
   }
 

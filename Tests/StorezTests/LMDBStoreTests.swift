@@ -50,9 +50,9 @@ struct LMDBStoreTests {
     #expect(try cache.value(forKey: Weather.city) == nil)
     try cache.set("Rome", forKey: Weather.city)
     #expect(try cache.value(forKey: Weather.city) == "Rome")
-    #expect(try cache.contains(Weather.city) && cache.containsValue(forKey: Weather.city))
+    #expect(try cache.contains(Weather.city) && cache.contains(Weather.city))
     try cache.set(nil, forKey: Weather.city)
-    #expect(try !cache.contains(Weather.city) && !cache.containsValue(forKey: Weather.city))
+    #expect(try !cache.contains(Weather.city) && !cache.contains(Weather.city))
     try cache.removeValue(forKey: Weather.temperature)
     #expect(store.get(Weather.temperature) == 0)
   }
@@ -68,7 +68,7 @@ struct LMDBStoreTests {
         _city = EFStorageLMDBCache(Weather.city, in: cache)
         _note = EFStorageLMDBCache(
           Key<Weather, LMDBStoreTests.Note>(id: "note", defaultValue: LMDBStoreTests.Note(text: "none")), in: cache,
-          expiresIn: .seconds(60))
+          expires: .after(.seconds(60)))
       }
     }
     let station = Station(cache)

@@ -37,7 +37,7 @@ struct StoredFormTests {
         #expect(try read() == value, "\(writer), cache", sourceLocation: location)
         // From disk too.
         try cache.flush()
-        cache.memoryCache.removeAll()
+        cache.memory.removeAll()
       }
     }
     for value in values {

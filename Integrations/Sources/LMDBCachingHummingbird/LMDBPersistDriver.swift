@@ -36,15 +36,16 @@ public struct LMDBPersistDriver: PersistDriver {
   ///
   /// - Throws: `PersistError.duplicate`
   public func create<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
-    let isStored = try cache.setValueIfAbsent(
-      value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .never)
+    let isStored = try cache.set(
+      value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .never, if: .absent)
     if !isStored { throw PersistError.duplicate }
   }
 
   /// Stores a value. Without `expires` it keeps the expiry of the value it replaces.
   public func set<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
-    try await cache.set(
-      value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .unchanged, waitsForCommit: isShared)
+    try cache.set(value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .unchanged)
+    // Without changes of its own it waits for the set.
+    if isShared { try await cache.write(waitsForCommit: true) { _ in } }
   }
 
   /// Returns the value, or `nil` if the key has none.

@@ -1,14 +1,12 @@
-public import Foundation
-
 /// The changes that ``LMDBCache/write(waitsForCommit:_:)`` makes as one, in the order in which they are given.
 public struct CacheBatch: ~Copyable {
   let frames: BatchFrames
   private(set) var failure: CacheError?
-  /// The whole `DiskCache`: with its store and transforms in two properties, optimized code of Swift 6.3.1 released the
+  /// The whole `LMDBCache`: with its store and transforms in two properties, optimized code of Swift 6.3.1 released the
   /// second one twice when the initializer took them out of the cache for this noncopyable structure.
-  private let cache: DiskCache
+  private let cache: LMDBCache
 
-  init(_ cache: DiskCache, isAwaited: Bool) {
+  init(_ cache: LMDBCache, isAwaited: Bool) {
     self.cache = cache
     frames = BatchFrames(isAwaited: isAwaited || cache.store.durability == .full)
   }
@@ -16,23 +14,16 @@ public struct CacheBatch: ~Copyable {
   var store: DiskStore { cache.store }
   var transforms: ValueTransforms { cache.reader.transforms }
 
-  /// Archives and adds a value. If that fails, ``LMDBCache/write(waitsForCommit:_:)`` throws.
+  /// Archives and adds a value. If that fails, or for the expiry `.unchanged`, which a batch does not support,
+  /// ``LMDBCache/write(waitsForCommit:_:)`` throws.
   public mutating func set<V: Codable & Sendable>(
-    _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
-  ) {
-    set(value, forKey: key, expires: expiresIn.map { .after($0) } ?? .never, cost: cost, tags: [])
-  }
-
-  /// Archives and adds a value with tags. ``LMDBCache/write(waitsForCommit:_:)`` throws for the expiry `.unchanged`,
-  /// which a batch does not support.
-  public mutating func set<V: Codable & Sendable>(
-    _ value: V, forKey key: String, expires: Expiry, cost: Int? = nil, tags: [String] = []
+    _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String] = []
   ) {
     do throws(CacheError) {
       let tags = try EntryTags.make(tags)
-      if expires == .unchanged {
+      if case .unchanged = expires.kind {
         throw CacheError(
-          .invalidArgument, "A batch does not know when an entry expires that it replaces. Say when the new one does.")
+          .invalidArgument, "A batch cannot keep the expiry of an entry that it replaces. Pass another expiry.")
       }
       let expires = try expires.nanoseconds(in: store, current: 0)
       try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
@@ -50,64 +41,47 @@ public struct CacheBatch: ~Copyable {
     }
   }
 
+  /// Removes the entry under `key`, if it exists.
   public mutating func removeValue(forKey key: String) {
     // Longer keys cannot exist.
     CacheKey.with(key) { if $0.utf8.count <= DiskStore.maximumKeyLength { frames.remove($0) } }
   }
 
-  /// Removes every entry stored with a tag, except those that this batch sets later.
-  public mutating func removeAll(taggedWith tag: String) { frames.removeAll(tag: EntryTags.hash(tag)) }
-
-  /// Removes every entry, except those that this batch sets later.
-  public mutating func removeAll() { frames.removeAll(withPrefix: nil) }
-
-  /// Removes every entry whose key starts with `prefix`.
-  public mutating func removeAll(withPrefix prefix: String) {
-    withUTF8Bytes(of: prefix) { if $0.count <= DiskStore.maximumKeyLength { frames.removeAll(withPrefix: $0) } }
+  /// Removes entries, except those that this batch sets later. ``LMDBCache/write(waitsForCommit:_:)`` throws for
+  /// ``CacheSelection/createdBefore(_:)``, which a batch does not support.
+  public mutating func removeAll(_ selection: CacheSelection = .all) {
+    switch selection {
+    case .all: frames.removeAll(withPrefix: nil)
+    case .prefix(let prefix):
+      withUTF8Bytes(of: prefix) { if $0.count <= DiskStore.maximumKeyLength { frames.removeAll(withPrefix: $0) } }
+    case .tag(let tag): frames.removeAll(tag: EntryTags.hash(tag))
+    case .tags(let tags): for tag in tags { frames.removeAll(tag: EntryTags.hash(tag)) }
+    case .keys(let keys): for key in keys { removeValue(forKey: key) }
+    case .createdBefore:
+      failure =
+        failure
+        ?? CacheError(.invalidArgument, "A batch cannot remove entries by their creation. Use LMDBCache.removeAll(_:).")
+    }
   }
 }
 
-/// When an entry expires. From then on it counts as missing.
-public struct Expiry: Sendable, Equatable {
-  enum Kind: Equatable {
-    case never
-    case after(Duration)
-    case at(Date)
-    case unchanged
-  }
-
-  let kind: Kind
-
-  /// Never.
-  public static let never = Expiry(kind: .never)
-  /// The current expiry of the entry under the key; never for a new one.
-  public static let unchanged = Expiry(kind: .unchanged)
-
-  /// A duration after the write; zero or less: at once.
-  public static func after(_ duration: Duration) -> Expiry { Expiry(kind: .after(duration)) }
-
-  /// A wall-clock time. A date that is not a number is refused with `.invalidArgument`.
-  public static func at(_ date: Date) -> Expiry { Expiry(kind: .at(date)) }
-
-  /// Nanoseconds since 1970, 0 for never, as is `current`, the present entry's expiry.
-  func nanoseconds(in store: DiskStore, current: @autoclosure () throws(CacheError) -> Int64) throws(CacheError)
-    -> Int64
-  {
-    switch kind {
-    case .never: 0
-    case .after(let duration): store.expiry(after: duration)
-    case .at(let date): try Self.nanoseconds(date)
-    case .unchanged: try current()
-    }
-  }
-
-  private static func nanoseconds(_ date: Date) throws(CacheError) -> Int64 {
-    let nanoseconds = (date.timeIntervalSince1970 * 1e9).rounded()
-    if nanoseconds.isNaN {
-      throw CacheError(.invalidArgument, "The time of an expiry is not a number. Use Expiry.never for what stays.")
-    }
-    if nanoseconds >= 9.2e18 { return .max }
-    // 0 means never, and before 1970 everything has expired.
-    return nanoseconds < 1 ? 1 : Int64(nanoseconds)
+extension LMDBCache {
+  /// Makes several changes as one: other readers, other processes and a crash see all of them or none.
+  ///
+  /// Returns when every reader of this process sees them and they survive its death, and with ``Durability/full`` when
+  /// they are on the disk. Other processes see them within ``CacheConfiguration/Disk/groupCommitInterval``. A batch
+  /// larger than a quarter of ``CacheConfiguration/Disk/journalSize`` is always committed before this returns.
+  ///
+  /// - Parameters:
+  ///   - waitsForCommit: Returns when other processes see the changes, and all earlier writes, even if there are none.
+  ///   - body: Collects the changes, which are made after it returns, unless it throws or a value cannot be encoded.
+  /// - Throws: ``CacheError``, or any error of `body`. `.notCommitted` if the changes are made and kept, but a required
+  ///   commit failed so far.
+  public func write(waitsForCommit: Bool = false, _ body: (inout CacheBatch) throws -> Void) throws {
+    try checkOpen()
+    var batch = CacheBatch(self, isAwaited: waitsForCommit)
+    try body(&batch)
+    if let failure = batch.failure { throw failure }
+    try store.write(batch.frames, waitsForCommit: waitsForCommit)
   }
 }

@@ -3,10 +3,10 @@ import LMDB
 
 /// A snapshot of the disk tier, valid in the body of ``LMDBCache/read(_:)``.
 public struct CacheSnapshot: ~Copyable {
-  private let cache: DiskCache
+  private let cache: LMDBCache
   private let transaction: ReadTransaction
 
-  init(_ cache: DiskCache, _ transaction: borrowing ReadTransaction) {
+  init(_ cache: LMDBCache, _ transaction: borrowing ReadTransaction) {
     self.cache = cache
     self.transaction = transaction.alias()
   }
@@ -55,11 +55,11 @@ public struct CacheEntries: AsyncSequence, Sendable {
   public typealias Element = CacheEntry
   public typealias Failure = CacheError
 
-  private let cache: DiskCache
+  private let cache: LMDBCache
   private let prefix: String
   private let pageSize: Int
 
-  init(_ cache: DiskCache, prefix: String, pageSize: Int) {
+  init(_ cache: LMDBCache, prefix: String, pageSize: Int) {
     self.cache = cache
     self.prefix = prefix
     self.pageSize = Swift.max(1, pageSize)
@@ -69,14 +69,14 @@ public struct CacheEntries: AsyncSequence, Sendable {
 
   /// Returns the entries in turn.
   public struct Iterator: AsyncIteratorProtocol {
-    private let cache: DiskCache
+    private let cache: LMDBCache
     private let prefix: String
     private let pageSize: Int
     private var page = EntryPage()
     private var index = 0
     private var hasBegun = false
 
-    fileprivate init(_ cache: DiskCache, _ prefix: String, _ pageSize: Int) {
+    fileprivate init(_ cache: LMDBCache, _ prefix: String, _ pageSize: Int) {
       self.cache = cache
       self.prefix = prefix
       self.pageSize = pageSize
@@ -107,12 +107,28 @@ public struct CacheEntries: AsyncSequence, Sendable {
   }
 }
 
-extension DiskCache {
-  fileprivate func page(
-    withPrefix prefix: String, from start: EntryPage.Start?, length: Int
-  ) throws(CacheError) -> EntryPage {
+extension LMDBCache {
+  /// Reads from one consistent snapshot that includes all earlier writes of this process.
+  ///
+  /// Keep `body` short: an open snapshot keeps pages from reuse, and the file grows. It reads the disk tier only and
+  /// counts no access.
+  ///
+  /// - Throws: ``CacheError``, or any error of `body`. `.notCommitted` while a write cannot be committed or is in
+  ///   memory only, since the snapshot would be outdated.
+  public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R {
     try checkOpen()
-    return try store.page(withPrefix: prefix, from: start, length: length)
+    return try store.withSnapshot { transaction in
+      let snapshot = CacheSnapshot(self, transaction)
+      return Result { try body(snapshot) }
+    }.get()
+  }
+
+  /// The live entries whose keys start with `prefix`, read page by page: keys of 1 to 511 bytes in byte order, then the
+  /// others.
+  ///
+  /// - Parameter pageSize: How many records are read at once, 1 or more.
+  public func entries(withPrefix prefix: String = "", pageSize: Int) -> CacheEntries {
+    CacheEntries(self, prefix: prefix, pageSize: pageSize)
   }
 
   package func forEachPage(
@@ -126,18 +142,10 @@ extension DiskCache {
     } while start != nil
   }
 
-  /// See ``LMDBCache/entries(withPrefix:pageSize:)``.
-  public func entries(withPrefix prefix: String = "", pageSize: Int) -> CacheEntries {
-    CacheEntries(self, prefix: prefix, pageSize: pageSize)
-  }
-}
-
-extension LMDBCache {
-  /// The live entries whose keys start with `prefix`, read page by page: keys of 1 to 511 bytes in byte order, then the
-  /// others.
-  ///
-  /// - Parameter pageSize: How many records are read at once, 1 or more.
-  public func entries(withPrefix prefix: String = "", pageSize: Int) -> CacheEntries {
-    diskCache.entries(withPrefix: prefix, pageSize: pageSize)
+  fileprivate func page(
+    withPrefix prefix: String, from start: EntryPage.Start?, length: Int
+  ) throws(CacheError) -> EntryPage {
+    try checkOpen()
+    return try store.page(withPrefix: prefix, from: start, length: length)
   }
 }

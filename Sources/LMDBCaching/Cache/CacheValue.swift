@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A Swift value as an NSCoding object. ``LMDBCache/setObject(_:forKey:expiresIn:cost:)`` stores it like
-/// ``LMDBCache/set(_:forKey:expiresIn:cost:)``; read it with ``LMDBCache/value(_:forKey:)``.
+/// A Swift value as an NSCoding object. ``LMDBCache/setObject(_:forKey:expires:cost:tags:)`` stores it like
+/// ``LMDBCache/set(_:forKey:expires:cost:tags:)``; read it with ``LMDBCache/value(_:forKey:)``.
 ///
 /// It may be shared between threads if its value is immutable and may be.
 public class CacheValue: NSObject, NSCoding {
@@ -21,29 +21,14 @@ public class CacheValue: NSObject, NSCoding {
       CacheError(.encodingFailed, "A CacheValue is stored by itself; archive the value that it was made of."))
   }
 
-  package final func set(
-    in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?
-  ) throws(CacheError) {
-    try set(in: cache.diskCache, forKey: key, expiresIn: expiresIn, cost: cost, through: cache.memoryCache)
-  }
-
-  func set(
-    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, tags: EntryTags? = nil,
-    through memory: MemoryTier?
+  package func set(
+    in cache: LMDBCache, forKey key: String, expires: Expiry, cost: Int?, tags: [String]
   ) throws(CacheError) {
     preconditionFailure("abstract")
   }
 
-  /// Returns whether the condition held.
-  func put(
-    in cache: DiskCache, forKey key: String, expires: Int64, tags: EntryTags?, through memory: MemoryTier?,
-    if condition: EntryCondition
-  ) throws(CacheError) -> Bool {
-    preconditionFailure("abstract")
-  }
-
-  func setIfAbsent(
-    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+  func withNewEntry(
+    in cache: LMDBCache, _ key: String, cost: Int?, _ body: (LMDBCache.NewEntry) throws(CacheError) -> Bool
   ) throws(CacheError) -> Bool {
     preconditionFailure("abstract")
   }
@@ -62,26 +47,15 @@ final class TypedCacheValue<Value: Codable>: CacheValue {
   required convenience init?(coder: NSCoder) { return nil }
 
   override func set(
-    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, tags: EntryTags?,
-    through memory: MemoryTier?
+    in cache: LMDBCache, forKey key: String, expires: Expiry, cost: Int?, tags: [String]
   ) throws(CacheError) {
-    try cache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
+    try cache.setShared(value, forKey: key, expires: expires, cost: cost, tags: tags)
   }
 
-  override func put(
-    in cache: DiskCache, forKey key: String, expires: Int64, tags: EntryTags?, through memory: MemoryTier?,
-    if condition: EntryCondition
+  override func withNewEntry(
+    in cache: LMDBCache, _ key: String, cost: Int?, _ body: (LMDBCache.NewEntry) throws(CacheError) -> Bool
   ) throws(CacheError) -> Bool {
-    try cache.withNewEntry(value, key, cost: nil, through: memory) { (new) throws(CacheError) in
-      try cache.put(new, expires: expires, tags: tags, through: memory, if: condition)
-    }
-  }
-
-  override func setIfAbsent(
-    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
-  ) throws(CacheError) -> Bool {
-    try cache.setValueIfAbsent(
-      value, forKey: key, expires: expiresIn.map { .after($0) } ?? .never, cost: cost, tags: nil, through: memory)
+    try cache.withNewEntry(value, key, cost: cost, body)
   }
 }
 
@@ -183,7 +157,7 @@ extension CacheBatch {
   package mutating func set(_ archived: ArchivedValue, forKey key: String) throws(CacheError) {
     try archived.bytes.withBytes { (bytes) throws(CacheError) in
       try CacheKey.with(key) { (key) throws(CacheError) in
-        let header = try store.header(for: key, archived.format, bytes, expiresIn: nil, cost: nil)
+        let header = try store.header(for: key, archived.format, bytes, expires: 0, cost: nil)
         try store.put(key, header: header, payload: bytes, through: transforms, into: frames)
       }
     }
@@ -199,15 +173,14 @@ extension LMDBCache {
   }
 
   package func archive(object: any NSCoding) throws(CacheError) -> ArchivedValue {
-    try ObjectArchiver.withArchive(of: object, with: diskCache.objectCoding) { (format, bytes) throws(CacheError) in
+    try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
       ArchivedValue(value: TypedMemoryValue(SharedObject(object: object)), format: format, bytes: Array(bytes))
     }
   }
 
   package func set(_ archived: ArchivedValue, forKey key: String) throws(CacheError) {
     try archived.bytes.withBytes { (bytes) throws(CacheError) in
-      try diskCache.put(
-        archived.value, archived.format, bytes, forKey: key, expiresIn: nil, cost: nil, tags: nil, through: memoryCache)
+      try put(archived.value, archived.format, bytes, forKey: key, expires: 0, cost: nil, tags: nil)
     }
   }
 }

@@ -5,28 +5,27 @@ import Platform
 
 // Importing entries of other stores with their times.
 
-extension DiskCache {
+extension LMDBCache {
   /// Stores entries; returns when they survive the death of the process, with ``Durability/full`` when they are on the
   /// disk.
   ///
   /// - Parameters:
   ///   - replacing: Whether to replace existing entries. Otherwise they stay, even if stored during the call.
-  ///   - memory: The cache's memory tier, which may have entries that the disk lacks.
   /// - Returns: Whether each is stored. Of several with one key the first is, or the last when replacing.
-  /// - Throws: as ``DiskCache/set(_:forKey:expiresIn:cost:)``; some may be stored then.
+  /// - Throws: as ``LMDBCache/set(_:forKey:expires:cost:tags:)``; some may be stored then.
   package func take(
-    _ entries: [ImportedEntry], replacing: Bool, beside memory: MemoryTier?
+    _ entries: [ImportedEntry], replacing: Bool
   ) throws(CacheError) -> [Bool] {
-    try takeAll(entries, replacing: replacing, beside: memory)
+    try takeAll(entries, replacing: replacing)
   }
 
   /// Stores entries of other caches as they are, with new stamps. Their values are not transformed.
   package func take(_ records: [EntryRecord], replacing: Bool) throws(CacheError) -> [Bool] {
-    try takeAll(records, replacing: replacing, beside: nil)
+    try takeAll(records, replacing: replacing)
   }
 
   private func takeAll(
-    _ entries: [some StorableEntry], replacing: Bool, beside memory: MemoryTier?
+    _ entries: [some StorableEntry], replacing: Bool
   ) throws(CacheError) -> [Bool] {
     try checkOpen()
     if replacing {
@@ -35,15 +34,15 @@ extension DiskCache {
       try store.write(batch, waitsForCommit: false)
       return entries.map { _ in true }
     }
-    if let taken = try takeTogether(entries, memory) { return taken }
+    if let taken = try takeTogether(entries) { return taken }
     var taken: [Bool] = []
-    for entry in entries { taken.append(try take(entry, memory)) }
+    for entry in entries { taken.append(try take(entry)) }
     return taken
   }
 
   /// Stores the missing ones as one batch. Returns `nil`, with nothing stored, if other processes have the cache open
   /// or one of the keys was written in the meantime.
-  private func takeTogether(_ entries: [some StorableEntry], _ memory: MemoryTier?) throws(CacheError) -> [Bool]? {
+  private func takeTogether(_ entries: [some StorableEntry]) throws(CacheError) -> [Bool]? {
     let batch = BatchFrames(isAwaited: store.durability == .full)
     var expected: [(write: ConditionalWrite, position: UInt64)] = []
     defer { for (write, _) in expected.reversed() { store.end(write) } }
@@ -53,7 +52,7 @@ extension DiskCache {
       let write = try CacheKey.with(entry.key) { (key) throws(CacheError) in try store.begin(key) }
       guard case .unchanged(_, let position)? = try store.condition(write) else { return nil }
       expected.append((write, position))
-      let isThere = try isPresent(entry.key, memory)
+      let isThere = try contains(entry.key)
       let isNew = keys.insert(ByteKey(entry.key)).inserted && !isThere
       taken.append(isNew)
       guard isNew else { continue }
@@ -63,12 +62,12 @@ extension DiskCache {
     return isWritten ? taken : nil
   }
 
-  private func take(_ entry: some StorableEntry, _ memory: MemoryTier?) throws(CacheError) -> Bool {
+  private func take(_ entry: some StorableEntry) throws(CacheError) -> Bool {
     try CacheKey.with(entry.key) { (key) throws(CacheError) in
       try entry.withEdit(of: key, in: self) { (edit) throws(CacheError) in
         var isTaken = false
         try attempting(key) { (write, condition) throws(CacheError) in
-          if try isPresent(key, memory) { return true }
+          if try isPresent(key) { return true }
           write.tags = .some(nil)
           let outcome = try store.edit(key, edit, if: condition ?? .stamp(0), by: nil)
           if outcome.isRefused { return false }
@@ -79,12 +78,6 @@ extension DiskCache {
         return isTaken
       }
     }
-  }
-
-  /// Whether a live entry exists, on the disk or in memory. Not an access.
-  package func isPresent(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Bool {
-    try checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) in try isPresent(key, memory) }
   }
 
   package var wallClock: Int64 { store.clock.now }
@@ -186,12 +179,12 @@ protocol StorableEntry {
   var key: String { get }
 
   func withEdit<R>(
-    of key: CacheKey, in cache: DiskCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
+    of key: CacheKey, in cache: LMDBCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
   ) throws(CacheError) -> R
 }
 
 extension StorableEntry {
-  func add(to batch: BatchFrames, in cache: DiskCache) throws(CacheError) {
+  func add(to batch: BatchFrames, in cache: LMDBCache) throws(CacheError) {
     try CacheKey.with(key) { (key) throws(CacheError) in
       try withEdit(of: key, in: cache) { (edit) throws(CacheError) in
         guard case .put(let header, let draft) = edit else { preconditionFailure("It is an entry that is stored.") }
@@ -203,7 +196,7 @@ extension StorableEntry {
 
 extension ImportedEntry: StorableEntry {
   func withEdit<R>(
-    of key: CacheKey, in cache: DiskCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
+    of key: CacheKey, in cache: LMDBCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     try payload.withBytes { (bytes) throws(CacheError) in
       try body(.put(header(for: key, bytes, in: cache.store), ValueDraft(bytes, cache.reader.transforms)))
@@ -213,7 +206,7 @@ extension ImportedEntry: StorableEntry {
 
 extension EntryRecord: StorableEntry {
   func withEdit<R>(
-    of key: CacheKey, in cache: DiskCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
+    of key: CacheKey, in cache: LMDBCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     var header = header
     // Key and value may be stored differently here.

@@ -1,5 +1,7 @@
 public import Foundation
 import LMDB
+import Logging
+import Platform
 import Synchronization
 
 /// A cache of two tiers: memory, and a directory on the disk that survives the process and can be shared by processes.
@@ -33,17 +35,35 @@ import Synchronization
 ///
 /// **Errors.** An unreadable entry is an error and stays in place. When the disk is full or fails, the cache continues
 /// in memory and ``health`` reports it; unrecorded writes are lost if the process dies, and older entries may reappear.
-/// With ``Durability/full`` writes throw then and change nothing; batches and removals by tag always do.
+/// With ``Durability/full``, or without a memory tier, writes throw then and change nothing; batches and removals by tag
+/// always do.
 public final class LMDBCache: Sendable {
   let store: DiskStore
+  let configuration: CacheConfiguration
+  let reader: RecordReader
+  let events: EventLog
   /// The memory tier: its limits, counts and trims.
-  public let memoryCache: MemoryTier
-  /// The disk tier. This cache sees everything written through it.
-  public let diskCache: DiskCache
-  var loadCounters: LoadCounters { memoryCache.loadCounters }
+  public let memory: MemoryTier
+  /// ``memory``, or `nil` if it is off: then it only counts changes and notifies loads.
+  let tier: MemoryTier?
+  let background = BackgroundQueue()
+  let observers = ChangeObservers()
   let loadPauses = LoadPauses()
   let refreshes = Mutex<Set<ByteKey>>([])
-  var background: BackgroundQueue { diskCache.background }
+  private let coding: Mutex<ObjectCoding>
+  private let isClosed = Atomic<Bool>(false)
+  private let isReadFailureLogged = Atomic<Bool>(false)
+  let maintenance = Mutex(MaintenanceTimer())
+
+  var loadCounters: LoadCounters { memory.loadCounters }
+
+  struct MaintenanceTimer {
+    var interval: Duration = .seconds(60)
+    var timer: CacheTimer?
+  }
+
+  /// Nanoseconds by which the wall clock may have been ahead: a day.
+  private static let greatestClockError: Int64 = 86_400_000_000_000
 
   /// Opens or creates the cache `name` of this program in one of the user's directories.
   ///
@@ -75,71 +95,28 @@ public final class LMDBCache: Sendable {
   ///   ``CacheConfiguration/Disk/recoversFromDamage`` keeps from repair. Any other damaged one is set aside and
   ///   recreated: see ``recovery``.
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
-    diskCache = try DiskCache(directory: directory, configuration: configuration)
-    store = diskCache.store
+    guard directory.isFileURL else {
+      throw CacheError(.invalidArgument, "\(directory) is no file URL; make one with URL(fileURLWithPath:).")
+    }
+    self.configuration = configuration
+    let store = try DiskStore.open(directory: directory.path, configuration: configuration)
+    self.store = store
+    reader = store.makeReader(ValueTransforms(transforms: configuration.valueTransforms))
+    events = EventLog(configuration.logger)
+    coding = Mutex(configuration.objectCoding)
+    // Stamps are wall-clock times of all processes, so the time is at least the last stamp's. One far ahead comes from
+    // a wrong clock, or from damage.
+    let lastStamp = Int64(clamping: store.journal.lock.withLock { store.journal.state.stamps.last })
+    if lastStamp <= store.clock.now.addingClamped(Self.greatestClockError) {
+      store.clock.advance(toAtLeast: lastStamp)
+    }
     // The store's own clock: the tiers agree on the time, which never goes back.
-    memoryCache = MemoryTier(configuration, clock: store.clock)
-    store.add(memoryCache)
+    memory = MemoryTier(configuration, clock: store.clock)
+    tier = configuration.memory.isOff ? nil : memory
+    store.add(memory)
+    disk.autoTrimInterval = .seconds(60)
   }
 
-  deinit { tearDown() }
-
-  /// The directory, in its canonical form.
-  public var directory: URL { diskCache.directory }
-
-  /// Commits pending writes and closes this object; later calls throw ``CacheError/Code/closed``, except another
-  /// `close()`. The files are closed with the last cache of this process on the directory. Releasing the object closes
-  /// it too; recorded writes are safe without a call.
-  ///
-  /// - Throws: `.notCommitted` if the last writes could not be committed; they are in the journal. `.noSpace` or
-  ///   `.storageFailed` if a write since the last ``flush()`` could not be recorded and is lost. The cache is closed
-  ///   anyway.
-  public func close() throws(CacheError) {
-    tearDown()
-    try diskCache.close()
-  }
-
-  private func tearDown() {
-    memoryCache.close()
-    // Running loads are no longer notified of writes.
-    store.journal.lock.withLock { memoryCache.loads.close() }
-    store.remove(memoryCache)
-  }
-
-  /// Makes all earlier writes safe from a power cut, in every durability mode.
-  ///
-  /// - Throws: `.notCommitted` while commits fail; they are retried. Once, `.noSpace` or `.storageFailed` if a write
-  ///   since the last call could not be recorded and is in memory only. `.closed`.
-  public func flush() throws(CacheError) { try diskCache.flush() }
-
-  /// The state of the disk tier.
-  public var health: CacheHealth { diskCache.health }
-
-  /// The damage that opening set aside, or `nil`. See ``DiskCache/recovery``.
-  public var recovery: CacheRecovery? { diskCache.recovery }
-
-  /// Counters of this object and its disk tier since they were opened, and the use of the files.
-  public var statistics: CacheStatistics {
-    var statistics = diskCache.statistics
-    memoryCache.add(to: &statistics)
-    return statistics
-  }
-
-  /// Number of entries on the disk, including expired ones until they are removed. Commits pending writes, without a
-  /// scan. 0 if the cache is closed or unreadable, which is logged.
-  public var count: Int { diskCache.count }
-
-  /// The sum of the entries' costs; see ``count``.
-  public var totalCost: Int { diskCache.totalCost }
-
-  /// Returns ``count``, but throws if it is unavailable.
-  public func entryCount() throws(CacheError) -> Int { try diskCache.entryCount() }
-
-  /// Returns ``totalCost``, but throws if it is unavailable.
-  public func totalEntryCost() throws(CacheError) -> Int { try diskCache.totalEntryCost() }
-}
-
-extension LMDBCache {
   /// Makes a full cache for tests and previews, in its own temporary directory.
   ///
   /// The directory is removed when the cache is closed or released. If the process dies, the system cleans it up.
@@ -156,135 +133,224 @@ extension LMDBCache {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("lmdb-cache-\(UUID())")
     return try LMDBCache(directory: directory, configuration: configuration)
   }
-}
 
-// YYCache's functions for objects that conform to NSCoding. Unlike YYCache's they throw errors.
-
-extension LMDBCache {
-  /// Returns whether an object exists under `key`. Does not count as an access. Returns `false` if that cannot be
-  /// determined; ``containsValue(forKey:)`` throws then.
-  public func containsObject(forKey key: String) -> Bool { contains(key) }
-
-  /// Returns the object under `key`, or `nil` if it is missing or has expired.
-  ///
-  /// The memory tier returns the stored instance. An object from the disk is a new instance, which is kept in memory.
-  /// Standard values stored with ``set(_:forKey:expiresIn:cost:)`` are returned as Foundation's objects.
-  public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
-    if let found = try memoryValue(of: ObjectIdentifier(SharedObject.self), forKey: key) {
-      return unsafeDowncast(found, to: TypedMemoryValue<SharedObject>.self).value.object
+  deinit {
+    do throws(CacheError) {
+      try close()
+    } catch {
+      configuration.logger.error("cache not closed cleanly", metadata: ["error": "\(error)"])
     }
-    try diskCache.checkOpen()
-    let start = SampledOperation.diskRead.start()
-    defer { store.counters.latencies.diskReads.record(since: start) }
-    return try CacheKey.with(key) { (key) throws(CacheError) in
-      let token = memoryCache.token(key)
-      guard let record = try diskCache.reader.readData(key) else {
-        return (try memoryCache.valueAlone(key, in: store)?.any as? SharedObject)?.object
+  }
+
+  /// The directory, in its canonical form.
+  public var directory: URL { URL(fileURLWithPath: store.directory, isDirectory: true) }
+
+  /// The disk tier: its limits and trims.
+  public var disk: DiskTier { DiskTier(cache: self) }
+
+  // MARK: Life cycle
+
+  /// Commits pending writes and closes this object; later calls throw ``CacheError/Code/closed``, except another
+  /// `close()`. The files are closed with the last cache of this process on the directory. Releasing the object closes
+  /// it too; recorded writes are safe without a call.
+  ///
+  /// - Throws: `.notCommitted` if the last writes could not be committed; they are in the journal. `.noSpace` or
+  ///   `.storageFailed` if a write since the last ``flush()`` could not be recorded and is lost. The cache is closed
+  ///   anyway.
+  public func close() throws(CacheError) {
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    memory.close()
+    // Running loads are no longer notified of writes.
+    store.journal.lock.withLock { memory.loads.close() }
+    store.remove(memory)
+    let timer = maintenance.withLock { $0.timer.take() }
+    timer?.cancel()
+    observers.end(store.feed)
+    defer { events.drain() }
+    try store.release()
+  }
+
+  func checkOpen() throws(CacheError) {
+    if isClosed.load(ordering: .relaxed) { throw .closed }
+  }
+
+  /// Makes all earlier writes safe from a power cut, in every durability mode.
+  ///
+  /// - Throws: `.notCommitted` while commits fail; they are retried. Once, `.noSpace` or `.storageFailed` if a write
+  ///   since the last call could not be recorded and is in memory only. `.closed`.
+  public func flush() throws(CacheError) {
+    try checkOpen()
+    try store.flush()
+  }
+
+  /// Commits all earlier writes; waits for the disk only as the durability requires.
+  func commitPending() throws(CacheError) {
+    try checkOpen()
+    try store.commitPending()
+  }
+
+  // MARK: State
+
+  /// The state of the disk tier.
+  public var health: CacheHealth { isClosed.load(ordering: .relaxed) ? .closed : store.health }
+
+  /// The damage that opening set aside, or `nil`. Only the process that repaired it reports it.
+  public var recovery: CacheRecovery? { store.recovery }
+
+  /// Counters of this object's memory tier and the directory's disk tier since they were opened, and the use of the
+  /// files. Reads the files, which takes some microseconds.
+  public var statistics: CacheStatistics {
+    var statistics = CacheStatistics()
+    store.counters.add(to: &statistics)
+    store.journal.writes.add(to: &statistics)
+    answer(()) { () throws(CacheError) in
+      try checkOpen()
+      try store.addSpace(to: &statistics)
+    }
+    memory.add(to: &statistics)
+    return statistics
+  }
+
+  /// ``CacheStatistics/diskHits`` without reading the files.
+  package var diskHits: Int {
+    var statistics = CacheStatistics()
+    store.counters.add(to: &statistics)
+    return statistics.diskHits
+  }
+
+  /// Number of entries on the disk, including expired ones until they are removed. Commits pending writes, without a
+  /// scan.
+  public var count: Int {
+    get throws(CacheError) {
+      try checkOpen()
+      return try store.count()
+    }
+  }
+
+  /// The sum of the entries' costs; see ``count``.
+  public var totalCost: Int {
+    get throws(CacheError) {
+      try checkOpen()
+      return try store.totalCost()
+    }
+  }
+
+  /// Returns the result of `read`, or `fallback` if it throws; logs the error once until a read succeeds.
+  func answer<R>(_ fallback: R, _ read: () throws(CacheError) -> R) -> R {
+    do throws(CacheError) {
+      let result = try read()
+      if isReadFailureLogged.load(ordering: .relaxed) { isReadFailureLogged.store(false, ordering: .relaxed) }
+      return result
+    } catch {
+      if error.code != .closed, !isReadFailureLogged.exchange(true, ordering: .relaxed) {
+        configuration.logger.warning(
+          "cache cannot be read and answers as if it were empty",
+          metadata: ["directory": "\(store.directory)", "error": "\(error)"])
       }
-      let object = try ObjectArchiver.object(
-        from: record.payload, format: record.header.format, with: diskCache.objectCoding, forKey: key.string)
-      memoryCache.keep(
-        TypedMemoryValue(SharedObject(object: object)), key, record, token: token)
-      return object
+      return fallback
     }
   }
 
-  /// Stores an object under `key`, or removes the entry if it is `nil`.
-  ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
-  public func setObject(
-    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
-  ) throws(CacheError) {
-    try diskCache.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
+  /// How objects are archived.
+  public var objectCoding: ObjectCoding {
+    get { coding.withLock { $0 } }
+    set {
+      // The old closures are released after the lock, since their `deinit` may use the cache.
+      let old = coding.withLock { coding in
+        defer { coding = newValue }
+        return coding
+      }
+      withExtendedLifetime(old) {}
+    }
   }
 
-  /// Stores an object if the key is free, and returns whether it did.
-  @discardableResult
-  public func setObjectIfAbsent(
-    _ object: any NSCoding, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
-  ) throws(CacheError) -> Bool {
-    try diskCache.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
+  // MARK: Trimming
+
+  /// Removes entries from both tiers until each is within `target`; see ``DiskTier/trim(to:)``.
+  public func trim(to target: TrimTarget) throws(CacheError) {
+    try disk.trim(to: target)
+    memory.trim(to: target)
   }
-
-  /// Removes the object under `key`, if it exists.
-  public func removeObject(forKey key: String) throws(CacheError) { try removeValue(forKey: key) }
-
-  /// Removes every object.
-  public func removeAllObjects() throws(CacheError) { try removeAll() }
 }
 
-// The background forms of the functions in `LMDBCache+Objects`.
-//
-// Writes run in the order of the calls, and reads see the writes of earlier calls. Direct calls do not wait for them.
+/// The disk tier of an ``LMDBCache``: limits and trims. Limits belong to the directory: all caches of this process on it
+/// share them.
+public struct DiskTier: Sendable {
+  let cache: LMDBCache
 
-extension LMDBCache {
-  // MARK: With a completion, which is called on a background queue
+  private var store: DiskStore { cache.store }
 
-  /// Calls `completion` with the key and whether there is an object under it.
-  public func containsObject(forKey key: String, completion: @escaping @Sendable (String, Bool) -> Void) {
-    background.run(.read) { [self] in
-      containsObject(forKey: key)
-    } completion: {
-      completion(key, $0)
-    }
-  }
-
-  /// Calls `completion` with the key and the object under it, or the error.
-  public func object(
-    forKey key: String, completion: @escaping @Sendable (String, Result<(any NSCoding)?, CacheError>) -> Void
-  ) {
-    background.run(.read) { [self] in
-      sharedObject(forKey: key)
-    } completion: {
-      completion(key, $0.map { $0?.object })
-    }
-  }
-
-  /// Stores the object in the background, then calls `completion` with the error, if any.
-  public func setObject(
-    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
-    completion: @escaping @Sendable (CacheError?) -> Void
-  ) {
-    let shared = object.map { SharedObject(object: $0) }
-    background.report(
-      .write,
-      { [self] () throws(CacheError) in try setObject(shared?.object, forKey: key, expiresIn: expiresIn, cost: cost) },
-      completion: completion)
-  }
-
-  /// Removes the object in the background, then calls `completion` with the key and the error, if any.
-  public func removeObject(forKey key: String, completion: @escaping @Sendable (String, CacheError?) -> Void) {
-    background.report(.write, { [self] () throws(CacheError) in try removeObject(forKey: key) }) { completion(key, $0) }
-  }
-
-  /// Removes every object in the background, then calls `completion` with the error, if any.
-  public func removeAllObjects(completion: @escaping @Sendable (CacheError?) -> Void) {
-    background.report(.write, { [self] () throws(CacheError) in try removeAllObjects() }, completion: completion)
-  }
-
-  /// Removes every object in the background.
+  /// The maximum number of entries. Enforced in the background every ``autoTrimInterval``, at once when exceeded by a
+  /// tenth, and by ``trim(to:)``. A negative number means no limit, `Int.max`, as in all limits.
   ///
-  /// - Parameters:
-  ///   - progress: Called at the start and the end with the numbers of removed and of all entries; the database drops
-  ///     all at once.
-  ///   - completion: Called last, with the error, if any.
-  public func removeAllObjects(
-    progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?,
-    completion: (@Sendable (CacheError?) -> Void)?
-  ) {
-    diskCache.removeAllObjects(progress: progress, completion: completion) { [self] () throws(CacheError) in
-      try removeAllObjects()
+  /// The least recently accessed entries go first. One with several accesses at separate times stays up to four times
+  /// as long.
+  public var countLimit: Int {
+    get { store.trimmer.limits.withLock { $0.count } }
+    nonmutating set { store.trimmer.limits.withLock { $0.count = newValue < 0 ? .max : newValue } }
+  }
+
+  /// The maximum total cost; see ``countLimit``.
+  public var costLimit: Int {
+    get { store.trimmer.limits.withLock { $0.cost } }
+    nonmutating set { store.trimmer.limits.withLock { $0.cost = newValue < 0 ? .max : newValue } }
+  }
+
+  /// How long after its last access an entry stays; `nil` for no limit. Accesses are recorded to the minute.
+  public var ageLimit: Duration? {
+    get { store.trimmer.limits.withLock { $0.age } }
+    nonmutating set { store.trimmer.limits.withLock { $0.age = newValue.flatMap { $0 < .zero ? nil : $0 } } }
+  }
+
+  /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, entries go in the order of
+  /// ``countLimit``. Freed space is reused. It returns to the volume when more than half of a segment of the value log,
+  /// or of the database's file, is free.
+  public var freeSpaceLimit: Int {
+    get { store.trimmer.limits.withLock { $0.freeDiskSpace } }
+    nonmutating set { store.trimmer.limits.withLock { $0.freeDiskSpace = max(0, newValue) } }
+  }
+
+  /// How often limits are checked and maintenance runs in the background; 60 s by default. Zero or less: never.
+  public var autoTrimInterval: Duration {
+    get { cache.maintenance.withLock { $0.interval } }
+    nonmutating set {
+      let timer =
+        newValue > .zero
+        ? store.clock.repeating(every: newValue) { [weak store] in store?.maintenance.enqueue() } : nil
+      let old = cache.maintenance.withLock { maintenance in
+        maintenance.interval = newValue
+        defer { maintenance.timer = timer }
+        return maintenance.timer.take()
+      }
+      old?.cancel()
     }
   }
 
-  // MARK: For tasks. The work is done on a background queue, not on the caller's executor.
+  /// Values with more bytes than this are in the value log.
+  public var inlineThreshold: Int { store.inlineThreshold }
 
-  /// See ``removeAllObjects()``.
-  public nonisolated(nonsending) func removeAllObjects() async throws(CacheError) {
-    try await background.perform(.write) { [self] () throws(CacheError) in try removeAllObjects() }
+  /// The size of the cache's files on the disk in bytes, including the journal.
+  public var size: Int {
+    get throws(CacheError) {
+      try cache.checkOpen()
+      return try store.bytesOnDisk()
+    }
   }
 
-  private func sharedObject(forKey key: String) -> Result<SharedObject?, CacheError> {
-    outcome { () throws(CacheError) in try object(forKey: key).map { SharedObject(object: $0) } }
+  /// Removes expired entries, then others in the order of ``countLimit`` until the tier is within `target`; returns when
+  /// done. Readers are not blocked; writers wait no longer than one small transaction.
+  ///
+  /// - Throws: `.invalidArgument` for a negative target; `.closed`, `.storageFailed` and similar.
+  public func trim(to target: TrimTarget) throws(CacheError) {
+    try target.check()
+    try cache.checkOpen()
+    switch target {
+    case .limits: try store.trimToLimits()
+    case .count(let count): try store.trim(to: TrimGoal(count: count))
+    case .cost(let cost): try store.trim(to: TrimGoal(cost: cost))
+    case .age(let age):
+      let (oldest, overflow) = store.clock.now.subtractingReportingOverflow(age.clampedNanoseconds)
+      if !overflow { try store.trim(to: TrimGoal(lastAccess: RecordHeader.seconds(oldest))) }
+    }
   }
 }

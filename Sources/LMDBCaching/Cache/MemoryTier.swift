@@ -80,12 +80,9 @@ public final class MemoryTier: Sendable {
   /// Returns whether a live entry is in memory. Not an access.
   public func contains(_ key: String) -> Bool { memory.contains(key, hash: memory.hash(of: key)) }
 
-  /// Drops entries until at most `count` are left. The trims ignore a negative number or age.
-  public func trim(toCount count: Int) { memory.trim(toCount: count) }
-  /// Drops entries until they cost at most `cost`.
-  public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
-  /// Drops the entries whose last access is longer ago than `age`.
-  public func trim(toAge age: Duration) { memory.trim(toAge: age) }
+  /// Drops entries until the tier is within `target`. A negative one is ignored.
+  public func trim(to target: TrimTarget) { cache.trim(to: target) }
+
   /// Drops every entry from memory; they stay on the disk.
   public func removeAll() { memory.removeAll() }
 

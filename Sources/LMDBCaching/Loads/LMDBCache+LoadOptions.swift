@@ -90,7 +90,7 @@ extension LMDBCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
     _ load: @escaping @Sendable (inout LoadContext) throws -> V?
   ) throws -> V? {
-    let options = options ?? diskCache.configuration.loadOptions
+    let options = options ?? configuration.loadOptions
     try options.validate()
     try DiskStore.checkLength(ofKey: key.utf8.count)
     let standing = try standing(type, key, options, servesAbsence: servesAbsence)
@@ -119,7 +119,7 @@ extension LMDBCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
   ) async throws -> V? {
-    let options = options ?? diskCache.configuration.loadOptions
+    let options = options ?? configuration.loadOptions
     try options.validate()
     try DiskStore.checkLength(ofKey: key.utf8.count)
     let standing = try standing(type, key, options, servesAbsence: servesAbsence)
@@ -196,7 +196,7 @@ extension LMDBCache {
   }
 
   private func logFailure(_ key: String, _ error: any Error) {
-    diskCache.events.log(
+    events.log(
       .notice, "load failed", ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
 
@@ -207,7 +207,7 @@ extension LMDBCache {
   }
 
   func patience(_ timeLimit: Duration? = nil) -> SingleFlight.Patience {
-    SingleFlight.Patience(timeLimit: timeLimit, waitLimit: diskCache.configuration.loadWaitLimit)
+    SingleFlight.Patience(timeLimit: timeLimit, waitLimit: configuration.loadWaitLimit)
   }
 
   private func endRefresh(_ key: String) { refreshes.withLock { _ = $0.remove(ByteKey(key)) } }
@@ -217,11 +217,11 @@ extension LMDBCache {
   private func standing<V: Codable & Sendable>(
     _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool
   ) throws(CacheError) -> LoadStanding<V> {
-    try diskCache.checkOpen()
+    try checkOpen()
     do throws(CacheError) {
       return try CacheKey.with(key) { (key) throws(CacheError) in
-        let token = memoryCache.token(key)
-        guard let record = try diskCache.reader.keptRecord(key) else {
+        let token = tier?.token(key)
+        guard let record = try reader.keptRecord(key) else {
           if let value = try valueAlone(type, key.string) { return .fresh(value) }
           store.counters.misses.increment()
           return .missing
@@ -242,20 +242,20 @@ extension LMDBCache {
     let now = store.clock.now
     if header.flags.contains(.absence) {
       if servesAbsence {
-        diskCache.reader.noteAccess(key, header)
+        reader.noteAccess(key, header)
         return .fresh(nil)
       }
       store.counters.misses.increment()
       return .missing
     }
     let value = try record.payload.withBytes { (bytes) throws(CacheError) in
-      try DiskCache.decode(V.self, header.format, bytes, key.string)
+      try LMDBCache.decode(V.self, header.format, bytes, key.string)
     }
     let isPausing = loadPauses.isPausing(ByteKey(key.string), now: store.clock.monotonic)
     if !header.isExpired(at: now) {
-      diskCache.reader.noteAccess(key, header)
+      reader.noteAccess(key, header)
       if header.refresh != 0, header.refresh <= now { return isPausing ? .fresh(value) : .due(value) }
-      memoryCache.keep(
+      tier?.keep(
         TypedMemoryValue.make(value, archiveLength: record.payload.count), key, record, token: token)
       return .fresh(value)
     }
@@ -341,14 +341,14 @@ extension LMDBCache {
   /// whole counts once.
   private func loadedMeanwhile<V: Codable & Sendable>(_ type: V.Type, _ key: String, servesAbsence: Bool) -> V?? {
     // Errors were reported before.
-    let record = CacheKey.with(key) { key in outcome { () throws(CacheError) in try diskCache.reader.keptRecord(key) } }
+    let record = CacheKey.with(key) { key in outcome { () throws(CacheError) in try reader.keptRecord(key) } }
     guard case .success(let record?) = record else { return nil }
     let header = record.header
     if header.flags.contains(.absence) { return servesAbsence ? .some(nil) : nil }
     let now = store.clock.now
     guard !header.isExpired(at: now), header.refresh == 0 || header.refresh > now else { return nil }
     let value = record.payload.withBytes { bytes in
-      outcome { () throws(CacheError) in try DiskCache.decode(type, header.format, bytes, key) }
+      outcome { () throws(CacheError) in try LMDBCache.decode(type, header.format, bytes, key) }
     }
     if case .success(let value) = value { return .some(value) }
     return nil

@@ -78,7 +78,7 @@ extension LMDBCache {
 
   @usableFromInline
   func loadOptions(expiresIn: Duration?, cost: Int?) -> LoadOptions {
-    var options = diskCache.configuration.loadOptions
+    var options = configuration.loadOptions
     if let expiresIn { options.lifetime = max(.zero, expiresIn) }
     if let cost { options.cost = cost }
     return options
@@ -92,7 +92,7 @@ extension LMDBCache {
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
     let value =
-      if let instrument = diskCache.configuration.loadInstrument { try instrument.load(describe(key), load) } else {
+      if let instrument = configuration.loadInstrument { try instrument.load(describe(key), load) } else {
         try load()
       }
     isFailure = false
@@ -106,7 +106,7 @@ extension LMDBCache {
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
     let value =
-      if let instrument = diskCache.configuration.loadInstrument {
+      if let instrument = configuration.loadInstrument {
         try await instrument.load(describe(key), load)
       } else {
         try await load()
@@ -127,10 +127,10 @@ extension LMDBCache {
   /// Registers a load for every later write of its key.
   func begin(_ load: Load, _ options: LoadOptions) throws(CacheError) {
     load.expect(try EntryTags.make(options.tags))
-    store.journal.lock.withLock { memoryCache.loads.begin(load) }
+    store.journal.lock.withLock { memory.loads.begin(load) }
   }
 
-  func end(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.end(load) } }
+  func end(_ load: Load) { store.journal.lock.withLock { memory.loads.end(load) } }
 }
 
 // Storing loaded values.
@@ -145,7 +145,7 @@ extension LMDBCache {
     let key = context.key
     guard context.isStored else { return }
     do throws(CacheError) {
-      try diskCache.checkOpen()
+      try checkOpen()
       let tags = if let tags = context.inherited.tags { tags } else { try EntryTags.make(context.tags) }
       let concerned = [tags, basis.tags]
       guard basis.isCurrent(key, concerned, in: store) else { return }
@@ -159,8 +159,8 @@ extension LMDBCache {
           options.setTimes(of: &header, lifetime: lifetime, now: store.clock.now)
           header.revision = inherited.revision
           header.tags = tags?.hashes
-          try diskCache.put(
-            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, through: memoryCache
+          try put(
+            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes
           ) { load.isCurrent(at: inherited.revision, concerned) && !isCancelled }
         }
       }
@@ -180,21 +180,21 @@ extension LMDBCache {
     header.flags.insert(.absence)
     header.kept = store.expiry(after: lifetime)
     header.tags = tags?.hashes
-    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { load.isCurrent(at: 0, concerned) }
+    try put(nil, key, header, tags, empty) { load.isCurrent(at: 0, concerned) }
   }
 
   private func noteUnstored(_ key: String, _ error: CacheError) {
     // A closed cache stores nothing; a load inside an update of its value leaves the storing to that.
     if [.closed, .recursiveUpdate].contains(error.code) { return }
     store.noteUnstored(error)
-    diskCache.events.log(
+    events.log(
       .error, "loaded value not stored",
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
 
   func noteUnreadable(_ key: String, _ error: CacheError) {
     store.counters.misses.increment()
-    diskCache.events.log(
+    events.log(
       .warning, "cache entry cannot be read, and is loaded anew",
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
@@ -223,7 +223,7 @@ extension LMDBCache {
     _ type: V.Type, forKey key: String, options: LoadOptions?,
     load: @escaping @Sendable (inout LoadContext) throws -> V
   ) throws -> V {
-    let options = options ?? diskCache.configuration.loadOptions
+    let options = options ?? configuration.loadOptions
     try options.validate()
     let patience = patience(options.timeLimit)
     while true {
@@ -242,7 +242,7 @@ extension LMDBCache {
     _ type: V.Type, forKey key: String, options: LoadOptions?,
     load: @escaping @Sendable (inout LoadContext) async throws -> V
   ) async throws -> V {
-    let options = options ?? diskCache.configuration.loadOptions
+    let options = options ?? configuration.loadOptions
     try options.validate()
     let patience = patience(options.timeLimit)
     while true {

@@ -14,7 +14,7 @@ extension LMDBCache {
   ///   - load: Loads and stores.
   /// - Throws: the error of `load`, and `.loadFailed`.
   func leasing<R>(_ key: String, look: () throws -> R?, load: () throws -> R) throws -> R {
-    var wait = LeaseWait(limit: diskCache.configuration.loadWaitLimit)
+    var wait = LeaseWait(limit: configuration.loadWaitLimit)
     while true {
       switch CacheKey.with(key, store.keyLocks.tryLock) {
       case .isHeldHere: return try look() ?? load()
@@ -42,7 +42,7 @@ extension LMDBCache {
   nonisolated(nonsending) func leasing<R: Sendable>(
     _ key: String, look: () throws -> R?, load: nonisolated(nonsending) () async throws -> R
   ) async throws -> R {
-    var wait = LeaseWait(limit: diskCache.configuration.loadWaitLimit)
+    var wait = LeaseWait(limit: configuration.loadWaitLimit)
     while true {
       switch CacheKey.with(key, store.keyLocks.tryLock) {
       case .isHeldHere:

@@ -144,17 +144,19 @@ extension MemoryCache {
     set { store.autoTrimInterval = newValue }
   }
 
-  /// Evicts until at most `count` values are left; ignores a negative number. Blocks other threads for up to 256
-  /// evictions.
-  public func trim(toCount count: Int) { store.trim(toCount: count) }
-
-  /// Evicts until the total cost is at most `cost`; ignores a negative number. Blocks other threads for up to 256
-  /// evictions.
-  public func trim(toCost cost: Int) { store.trim(toCost: cost) }
-
-  /// Removes expired values and those whose last access is longer ago than `age` (to within 67 ms); ignores a negative
-  /// age.
-  public func trim(toAge age: Duration) { store.trim(toAge: age) }
+  /// Evicts until the cache is within `target`; ignores a negative one. Blocks other threads for up to 256 evictions. An
+  /// age is exact to within 67 ms, and also removes expired values.
+  public func trim(to target: TrimTarget) {
+    switch target {
+    case .limits:
+      store.trim(toCount: countLimit)
+      store.trim(toCost: costLimit)
+      if let ageLimit { store.trim(toAge: ageLimit) }
+    case .count(let count): store.trim(toCount: count)
+    case .cost(let cost): store.trim(toCost: cost)
+    case .age(let age): store.trim(toAge: age)
+    }
+  }
 
   /// Whether removed values are released on a background queue (or asynchronously on the main thread) instead of the
   /// removing thread. Default true. ``removeValue(forKey:)`` returns its value instead.

@@ -2,32 +2,6 @@ public import Foundation
 import Logging
 import Platform
 
-extension DiskCache {
-  /// See ``LMDBCache/backUp(to:skippingDamaged:)``.
-  @discardableResult
-  public func backUp(to directory: URL, skippingDamaged: Bool = false) throws(CacheError) -> BackupReport {
-    var options = CacheCopying.Options()
-    options.skipsDamaged = skippingDamaged
-    guard let report = try backUp(to: directory, options) else { preconditionFailure("Nobody cancels it.") }
-    return report
-  }
-
-  /// The async form, on a background queue.
-  @discardableResult
-  public nonisolated(nonsending) func backUp(
-    to directory: URL, skippingDamaged: Bool = false
-  ) async throws(CacheError) -> BackupReport {
-    try await background.perform(.aside) { [self] () throws(CacheError) in
-      try backUp(to: directory, skippingDamaged: skippingDamaged)
-    }
-  }
-
-  /// Returns `nil` if it was cancelled; nothing is left then.
-  package func backUp(to directory: URL, _ options: CacheCopying.Options) throws(CacheError) -> BackupReport? {
-    try CacheCopying(options: options).backUp(self, to: directory)
-  }
-}
-
 extension LMDBCache {
   /// Writes a snapshot of the disk tier into a new directory, which opens as any cache.
   ///
@@ -49,7 +23,15 @@ extension LMDBCache {
   ///   deleted, and the cache is unchanged.
   @discardableResult
   public func backUp(to directory: URL, skippingDamaged: Bool = false) throws(CacheError) -> BackupReport {
-    try diskCache.backUp(to: directory, skippingDamaged: skippingDamaged)
+    var options = CacheCopying.Options()
+    options.skipsDamaged = skippingDamaged
+    guard let report = try backUp(to: directory, options) else { preconditionFailure("Nothing cancels it.") }
+    return report
+  }
+
+  /// Returns `nil` if it was cancelled; nothing is left then.
+  package func backUp(to directory: URL, _ options: CacheCopying.Options) throws(CacheError) -> BackupReport? {
+    try CacheCopying(options: options).backUp(self, to: directory)
   }
 
   /// The async form, on a background queue.
@@ -57,7 +39,9 @@ extension LMDBCache {
   public nonisolated(nonsending) func backUp(
     to directory: URL, skippingDamaged: Bool = false
   ) async throws(CacheError) -> BackupReport {
-    try await diskCache.backUp(to: directory, skippingDamaged: skippingDamaged)
+    try await background.perform(.aside) { [self] () throws(CacheError) in
+      try backUp(to: directory, skippingDamaged: skippingDamaged)
+    }
   }
 }
 
@@ -100,7 +84,7 @@ package struct CacheCopying {
   // MARK: Open caches
 
   /// - Returns: `nil` if cancelled.
-  func backUp(_ cache: DiskCache, to url: URL) throws(CacheError) -> BackupReport? {
+  func backUp(_ cache: LMDBCache, to url: URL) throws(CacheError) -> BackupReport? {
     try cache.checkOpen()
     if let failure = cache.store.journal.unflushable {
       throw CacheError(

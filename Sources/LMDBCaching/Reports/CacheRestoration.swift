@@ -188,7 +188,7 @@ final class StagedCache {
 
   private let parent: Directory
   let name: String
-  private let cache: DiskCache
+  private let cache: LMDBCache
   private var pending: [EntryRecord] = []
   private var pendingSize = 0
   private(set) var report = BackupReport()
@@ -203,9 +203,9 @@ final class StagedCache {
       try place.parent.makeSubdirectory(name)
     }
     do throws(CacheError) {
-      cache = try DiskCache(directory: URL(fileURLWithPath: directory.path), configuration: configuration)
+      cache = try LMDBCache(directory: URL(fileURLWithPath: directory.path), configuration: configuration.withoutMemory)
       // Keep every entry.
-      cache.autoTrimInterval = .zero
+      cache.disk.autoTrimInterval = .zero
     } catch {
       Self.remove(name, in: place.parent)
       throw error
@@ -285,7 +285,7 @@ final class StagedCache {
 
 // Complete stored entries, for copying between caches.
 
-extension DiskCache {
+extension LMDBCache {
   /// How many records are copied at once, and about how many bytes.
   private static let recordsAtOnce = 256
   private static let bytesAtOnce = 1 << 20

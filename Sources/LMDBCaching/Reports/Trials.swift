@@ -4,8 +4,13 @@ import Synchronization
 
 // For trials of the cache's promises only.
 
-extension DiskCache {
+extension LMDBCache {
   package var environment: Environment { store.environment }
+
+  /// Another cache on the directory, without a memory tier.
+  package var withoutMemory: LMDBCache {
+    get throws(CacheError) { try LMDBCache(directory: directory, configuration: configuration.withoutMemory) }
+  }
 
   /// Runs `body` without concurrent commits, with the files as after a kill. It must not use the cache.
   package func betweenCommits<R: Sendable>(_ body: @escaping @Sendable () -> R) throws(CacheError) -> R {
@@ -32,9 +37,7 @@ extension DiskCache {
       }
     }
   }
-}
 
-extension DiskCache {
   /// Removes entries with removed tags from the database, as upkeep does within a second or so.
   package func sweepTags() throws(CacheError) {
     try commitPending()
@@ -65,15 +68,7 @@ extension DiskCache {
     }
     return faults
   }
-}
 
-extension LMDBCache {
-  package func _checkInvariants() {
-    diskCache._checkInvariants()
-  }
-}
-
-extension DiskCache {
   package func _checkInvariants() {
     let journal = store.journal
     journal.lock.withLock { journal._checkInvariants() }

@@ -133,8 +133,17 @@ extension CacheConfiguration {
     public var costLimit: Int = 256 << 20
     /// How long after its last access an entry stays; `nil` for no limit.
     public var ageLimit: Duration?
+    private(set) var isOff = false
 
     public init() {}
+
+    /// No memory tier: every read decodes the entry from the disk, and values use no memory. Loads and observers work as
+    /// with one. Writes throw if the disk is full or fails.
+    public static var off: Memory {
+      var memory = Memory()
+      memory.isOff = true
+      return memory
+    }
 
     /// The defaults, without the limits of count and cost.
     public static var unlimited: Memory {
@@ -256,4 +265,15 @@ final class CurrentDirectory: Sendable {
     get { directory.withLock { $0 } }
     set { directory.withLock { $0 = newValue } }
   }
+}
+
+extension CacheConfiguration {
+  /// The configuration with the memory tier off.
+  package var withoutMemory: CacheConfiguration {
+    var configuration = self
+    configuration.memory = .off
+    return configuration
+  }
+
+  package static var withoutMemory: CacheConfiguration { CacheConfiguration().withoutMemory }
 }

@@ -43,7 +43,7 @@ public enum CacheChange: Sendable, Equatable {
   /// The entry was removed by this process to keep a limit of the disk tier.
   case evicted(key: String)
   /// The entry had expired, and was removed by this process. It was hidden since its expiry; the removal comes with the
-  /// next trim, within ``DiskCache/autoTrimInterval``.
+  /// next trim, within ``LMDBCache/autoTrimInterval``.
   case expired(key: String)
   /// Every entry whose key starts with the prefix was removed; the empty prefix means every entry.
   case removedAll(prefix: String)
@@ -121,30 +121,6 @@ extension LMDBCache {
   /// empty one.
   ///
   /// - Parameter bufferingLimit: 1 or more; less counts as 1.
-  public func changes(withPrefix prefix: String = "", bufferingLimit: Int = 1_024) -> CacheChanges {
-    diskCache.changes(withPrefix: prefix, bufferingLimit: bufferingLimit)
-  }
-
-  /// The value under `key` and then its later values; `nil` for a missing one.
-  ///
-  /// It follows the changes of ``changes(withPrefix:bufferingLimit:)``. The last value is never missed; earlier ones
-  /// are skipped if the loop is slow. A value that is written while it is read may appear twice; an older value never
-  /// follows a newer one. An expired value becomes `nil` within 10 ms, unless the system's clock is changed, or the
-  /// value is only in memory because the disk fails.
-  ///
-  /// ```swift
-  /// for try await user in cache.observe(User.self, forKey: "user:42") { print(user) }
-  /// ```
-  ///
-  /// It costs an observer of changes, and a read for each value. The sequence ends when its task is cancelled or the
-  /// cache is closed or released; it does not keep the cache alive.
-  public func observe<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) -> CacheValues<V> {
-    CacheValues(self, key: key)
-  }
-}
-
-extension DiskCache {
-  /// See ``LMDBCache/changes(withPrefix:bufferingLimit:)``.
   public func changes(withPrefix prefix: String = "", bufferingLimit: Int = 1_024) -> CacheChanges {
     changes(withPrefix: prefix, bufferingLimit: bufferingLimit, trackingLimit: 65_536)
   }

@@ -170,7 +170,7 @@ package struct KeyChanges: Sendable {
 
   package init(_ cache: LMDBCache, key: String) {
     // A key has one pending change; more are removals by prefix.
-    changes = cache.diskCache.changes(withPrefix: key, isOfOneKey: true, bufferingLimit: 16, trackingLimit: 1)
+    changes = cache.changes(withPrefix: key, isOfOneKey: true, bufferingLimit: 16, trackingLimit: 1)
       .makeAsyncIterator()
     alarm = ExpiryAlarm(cache.store.clock, key: key, mailbox: changes.observation.mailbox)
   }

@@ -168,7 +168,7 @@ package final class EntryVersionObserver: Sendable {
     self.cache = cache
     self.key = key
     store = cache.store
-    versions = cache.memoryCache.versions
+    versions = cache.memory.versions
     hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
     version = versions.word(hash: hash)
   }
@@ -183,7 +183,7 @@ package final class EntryVersionObserver: Sendable {
   /// closed or the entry is changing.
   func observe() -> Stamp? {
     let version = version.pointee.load(ordering: .acquiring)
-    if versions.isClosed || cache.memoryCache.isChanging(hash) { return nil }
+    if versions.isClosed || cache.memory.isChanging(hash) { return nil }
     return Stamp(version: version, position: store.foreignPosition)
   }
 
@@ -198,9 +198,9 @@ extension LMDBCache {
   /// In nanoseconds since 1970; `Int64.max` for an entry that never expires, is missing or cannot be read.
   fileprivate func expires(_ key: String) -> Int64 {
     CacheKey.with(key) { key in
-      if let expires = memoryCache.expires(key) { return expires }
+      if let expires = tier?.expires(key) { return expires }
       do throws(CacheError) {
-        try diskCache.checkOpen()
+        try checkOpen()
         let expires = try store.header(key)?.header.expires ?? 0
         return expires == 0 ? .max : expires
       } catch {

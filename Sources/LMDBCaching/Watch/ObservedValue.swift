@@ -7,7 +7,7 @@ import Synchronization
 /// entry, or it expires.
 ///
 /// ```swift
-/// let user = cache.observed(User.self, forKey: "user:42")
+/// let user = cache.observe(User.self, forKey: "user:42")
 /// withObservationTracking { print(user.value) } onChange: { refresh() }
 /// ```
 ///
@@ -24,29 +24,46 @@ public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendabl
   public let key: String
   /// The cache that is read.
   public let cache: LMDBCache
-  private let observed: ObservedKey
+  /// `nil` until the value is read.
+  private let observed = Mutex<ObservedKey?>(nil)
 
   init(_ cache: LMDBCache, key: String) {
     self.key = key
     self.cache = cache
-    observed = ObservedKey(cache, key: key)
   }
 
+  /// The value and then its later values, as a sequence.
+  ///
+  /// It follows the changes of ``LMDBCache/changes(withPrefix:bufferingLimit:)``. The last value is never missed; earlier
+  /// ones are skipped if the loop is slow. A value that is written while it is read may appear twice; an older value
+  /// never follows a newer one. An expired value becomes `nil` within 10 ms, unless the system's clock is changed, or
+  /// the value is only in memory because the disk fails.
+  ///
+  /// It costs an observer of changes, and a read for each value.
+  public var values: CacheValues<Value> { CacheValues(cache, key: key) }
+
   /// The value, or `nil` if it is missing or unreadable, which is logged; ``read()`` throws the reason.
-  public var value: Value? { cache.diskCache.answer(nil) { () throws(CacheError) in try read() } }
+  public var value: Value? { cache.answer(nil) { () throws(CacheError) in try read() } }
 
   /// Returns the value, or `nil` if it is missing.
   ///
   /// - Throws: as `value(forKey:)`.
   public func read() throws(CacheError) -> Value? {
+    let observed = observed.withLock { observed in
+      let present = observed ?? ObservedKey(cache, key: key)
+      observed = present
+      return present
+    }
     _ = observed.moment
     return try cache.value(Value.self, forKey: key)
   }
 }
 
 extension LMDBCache {
-  /// The value under `key` as an object that Observation tracks. Each call makes one; keep it as long as it is read.
-  public func observed<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) -> ObservedValue<V> {
+  /// The value under `key` as an object that Observation tracks, and as a sequence: ``ObservedValue/values``.
+  ///
+  /// Each call makes one; keep it as long as it is read.
+  public func observe<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) -> ObservedValue<V> {
     ObservedValue(self, key: key)
   }
 }
@@ -87,10 +104,10 @@ package final class ObservedKey: Sendable {
   package var moment: Int { changed.present }
 }
 
-/// The value under a key and its later values, from ``LMDBCache/observe(_:forKey:)``.
+/// The value under a key and its later values, from ``ObservedValue/values``.
 ///
 /// ```swift
-/// for try await user in cache.observe(User.self, forKey: "user:42") { print(user) }
+/// for try await user in cache.observe(User.self, forKey: "user:42").values { print(user) }
 /// ```
 ///
 /// Each iterator starts with the present value and skips to the last of several pending changes. It ends when its task

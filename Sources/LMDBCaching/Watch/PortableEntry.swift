@@ -38,7 +38,7 @@ extension LMDBCache {
   package func archive<V: Codable>(
     _ value: V, forKey key: String, expires: Int64, cost: Int?, tags: [String]
   ) throws(CacheError) -> PortableEntry {
-    try diskCache.checkOpen()
+    try checkOpen()
     let tags = tags.isEmpty ? nil : try EntryTags.make(tags)
     return try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       // Bytes are their own archive, and need not be copied.
@@ -51,8 +51,8 @@ extension LMDBCache {
   package func archiveObject(
     _ object: any NSCoding, forKey key: String, expires: Int64, cost: Int?
   ) throws(CacheError) -> PortableEntry {
-    try diskCache.checkOpen()
-    return try ObjectArchiver.withArchive(of: object, with: diskCache.objectCoding) {
+    try checkOpen()
+    return try ObjectArchiver.withArchive(of: object, with: objectCoding) {
       (format, bytes) throws(CacheError) in
       try entry(key, format, bytes, nil, expires, cost, nil, TypedMemoryValue(SharedObject(object: object)))
     }
@@ -65,7 +65,7 @@ extension LMDBCache {
     try CacheKey.with(key) { (key) throws(CacheError) in
       var header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
       header.tags = tags?.hashes
-      let transforms = diskCache.reader.transforms
+      let transforms = reader.transforms
       let transformed = transforms.isEmpty ? nil : try transforms.apply(to: bytes, header, key)
       if transformed != nil { header.flags.insert(.transformed) }
       return PortableEntry(
@@ -84,7 +84,7 @@ extension LMDBCache {
             .corruptedRecord,
             "What the remote tier has under \(quoted(key.string)) is no record of this version, or was damaged.")
         }
-        try diskCache.reader.requireTransforms(header, key)
+        try reader.requireTransforms(header, key)
         return PortableEntry(
           key: key.string, header: header.detached, tags: header.tags.map(EntryTags.init(copying:)),
           payload: Data(header.payload(of: bytes)))
@@ -99,7 +99,7 @@ extension LMDBCache {
     if let found = entry.value, let value = found.any as? V { return value }
     let (format, key) = (entry.header.format, entry.key)
     let (value, count) = try restored(entry).withBytes { (bytes) throws(CacheError) in
-      (try DiskCache.decode(type, format, bytes, key), bytes.count)
+      (try LMDBCache.decode(type, format, bytes, key), bytes.count)
     }
     entry.value = TypedMemoryValue.make(value, archiveLength: count)
     return value
@@ -109,7 +109,7 @@ extension LMDBCache {
     if entry.header.isExpired(at: store.clock.now) { return nil }
     if let shared = entry.value?.any as? SharedObject { return shared.object }
     let object = try ObjectArchiver.object(
-      from: restored(entry), format: entry.header.format, with: diskCache.objectCoding, forKey: entry.key)
+      from: restored(entry), format: entry.header.format, with: objectCoding, forKey: entry.key)
     entry.value = TypedMemoryValue(SharedObject(object: object))
     return object
   }
@@ -118,7 +118,7 @@ extension LMDBCache {
     guard entry.header.flags.contains(.transformed) else { return entry.payload }
     return try CacheKey.with(entry.key) { (key) throws(CacheError) in
       try entry.payload.withBytes { (bytes) throws(CacheError) in
-        try diskCache.reader.transforms.restore(bytes, entry.header, entry.tags, key)
+        try reader.transforms.restore(bytes, entry.header, entry.tags, key)
       }
     }
   }
@@ -129,7 +129,7 @@ extension LMDBCache {
 extension LMDBCache {
   /// The revision of the local entry under a key, or `nil`. Does not count as an access.
   package func revision(forKey key: String) throws(CacheError) -> LocalRevision? {
-    try diskCache.checkOpen()
+    try checkOpen()
     return try CacheKey.with(key) { (key) throws(CacheError) in
       guard let header = try store.header(key)?.header else { return nil }
       return LocalRevision(revision: header.revision, stamp: header.stamp)
@@ -141,7 +141,7 @@ extension LMDBCache {
 
   /// When a loaded value expires, in nanoseconds since 1970; 0 for never.
   package func expiry(of context: LoadContext, _ options: LoadOptions?) -> Int64 {
-    let options = options ?? diskCache.configuration.loadOptions
+    let options = options ?? configuration.loadOptions
     return context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
   }
 
@@ -159,10 +159,10 @@ extension LMDBCache {
 
   package var path: String { store.directory }
 
-  package var logger: Logger { diskCache.configuration.logger }
+  package var logger: Logger { configuration.logger }
 
   package func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
-    diskCache.events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
+    events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
   }
 }
 

@@ -106,7 +106,7 @@ extension LMDBCache {
   package func keep(
     _ entry: PortableEntry, revision: UInt64, since watch: KeyWatch, _ news: RemoteNews
   ) throws(CacheError) -> Bool {
-    try diskCache.checkOpen()
+    try checkOpen()
     return try CacheKey.with(entry.key) { (key) throws(CacheError) in
       try entry.payload.withBytes { (bytes) throws(CacheError) in
         var header = entry.header
@@ -119,13 +119,13 @@ extension LMDBCache {
         // After 100 lost races give up: not storing is never wrong.
         for _ in 0..<100 {
           var isChanged = false
-          let outcome = try store.putAsIs(key, header: header, payload: bytes, by: memoryCache) { [store] in
+          let outcome = try store.putAsIs(key, header: header, payload: bytes, by: tier) { [store] in
             guard news.isNewest(revision, key, hash, since: watch) else { return false }
             isChanged = word.pointee.load(ordering: .acquiring) != version || store.foreignPosition != position
             return !isChanged
           }
           if !outcome.isRefused {
-            try diskCache.didPut(entry.value, key, header, entry.tags, outcome, through: memoryCache)
+            try didPut(entry.value, key, header, entry.tags, outcome)
             return true
           }
           if !isChanged { return false }
@@ -133,7 +133,7 @@ extension LMDBCache {
           (version, position) = (word.pointee.load(ordering: .acquiring), store.foreignPosition)
           if let found = try store.header(key)?.header {
             if found.revision > revision { return false }
-          } else if try memoryCache.valueAlone(key, in: store) != nil {
+          } else if try tier?.valueAlone(key, in: store) != nil {
             return false
           }
         }
@@ -145,7 +145,7 @@ extension LMDBCache {
   /// Removes the entry under `key` if it is older than a revision, and keeps running loads and fetches from storing
   /// older values.
   package func invalidate(_ key: String, below revision: UInt64, _ news: RemoteNews) throws(CacheError) {
-    try diskCache.checkOpen()
+    try checkOpen()
     noteRevision(revision, forKey: key, news)
     try CacheKey.with(key) { (key) throws(CacheError) in
       let hash = key.hash
@@ -153,10 +153,10 @@ extension LMDBCache {
         let version = store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring)
         if let found = try store.header(key)?.header {
           if found.revision >= revision { return }
-        } else if try memoryCache.valueAlone(key, in: store) == nil {
+        } else if try tier?.valueAlone(key, in: store) == nil {
           return
         }
-        let outcome = try store.remove(key, by: memoryCache) { [store, loads = memoryCache.loads] in
+        let outcome = try store.remove(key, by: tier) { [store, loads = memory.loads] in
           guard store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version else {
             return false
           }
@@ -165,7 +165,7 @@ extension LMDBCache {
           return true
         }
         if outcome.isRefused { continue }
-        return try diskCache.didChange(key, outcome, through: memoryCache)
+        return try didChange(key, outcome)
       }
     }
   }
@@ -175,7 +175,7 @@ extension LMDBCache {
     CacheKey.with(key) { bytes in
       let hash = bytes.hash
       store.journal.lock.withLock {
-        memoryCache.loads.noteInvalidation(key, below: revision)
+        memory.loads.noteInvalidation(key, below: revision)
         news.note(revision, key, hash: hash)
       }
     }
@@ -187,16 +187,16 @@ extension LMDBCache {
     withPrefix prefix: String, below revision: UInt64, _ news: RemoteNews
   ) throws(CacheError) {
     store.journal.lock.withLock {
-      memoryCache.loads.noteInvalidation(ofAll: prefix, below: revision)
+      memory.loads.noteInvalidation(ofAll: prefix, below: revision)
       news.noteAll(withPrefix: prefix, revision)
     }
-    if prefix.isEmpty { try removeAll() } else { try removeAll(withPrefix: prefix) }
+    if prefix.isEmpty { try removeAll() } else { try removeAll(.prefix(prefix)) }
   }
 
   /// Keeps all running loads and fetches from storing their values.
   package func supersedeLoads(_ news: RemoteNews) {
     store.journal.lock.withLock {
-      memoryCache.loads.noteInvalidation(ofAll: "", below: .max)
+      memory.loads.noteInvalidation(ofAll: "", below: .max)
       news.interrupt()
     }
   }

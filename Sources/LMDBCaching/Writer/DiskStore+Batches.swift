@@ -46,7 +46,10 @@ extension DiskStore {
   func write(
     _ batch: BatchFrames, waitsForCommit: Bool, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> Bool {
-    if batch.isEmpty { return true }
+    if batch.isEmpty {
+      if waitsForCommit { try commitPending() }
+      return true
+    }
     if observers.conditional.isGuarded {
       for entry in batch.entries { try admit(batch.frame(of: entry).scope) }
     }

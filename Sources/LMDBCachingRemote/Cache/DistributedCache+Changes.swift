@@ -86,7 +86,7 @@ extension DistributedCache: ChangeSink {
       guard let self else { return }
       var isDone = true
       do {
-        try local.diskCache.forEachPage(pageSize: 256) { entries in
+        try local.forEachPage(pageSize: 256) { entries in
           if self.isClosed.load(ordering: .relaxed) {
             isDone = false
             return false

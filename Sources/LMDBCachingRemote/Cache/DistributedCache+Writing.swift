@@ -8,7 +8,7 @@ extension DistributedCache {
   ///   - expiresIn: How long the entry lives. `nil` for ever; zero or less, not at all.
   ///   - cost: What it counts for against the limits of each machine's tiers; `nil` for its size in bytes.
   /// - Throws: ``RemoteTierError`` if the server does not acknowledge it, or the queue is full; as
-  ///   `LMDBCache.set(_:forKey:expiresIn:cost:)` otherwise. A server that is full, refuses the write or is not asked
+  ///   `LMDBCache.set(_:forKey:expires:cost:tags:)` otherwise. A server that is full, refuses the write or is not asked
   ///   leaves everything as it is, and so does a want of connections. After any other error of it the key is in no local
   ///   tier: whether the fleet sees the new value or the old one is not known.
   @_disfavoredOverload
@@ -27,7 +27,7 @@ extension DistributedCache {
 
   /// Stores an object under `key` for the whole fleet, or with `nil` removes what is there.
   ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
+  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``.
   @_disfavoredOverload
   public func setObject(
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
@@ -44,7 +44,7 @@ extension DistributedCache {
 
   /// Removes the entry under `key` from the whole fleet.
   ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
+  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``.
   @_disfavoredOverload
   public func removeValue(forKey key: String) throws { try write(.remove(key)) }
 
@@ -53,7 +53,7 @@ extension DistributedCache {
 
   /// Stores values for the whole fleet, with one request to the server. Each is a write of its own.
   ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; some may be stored then.
+  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; some may be stored then.
   @_disfavoredOverload
   public func set<V: Codable & Sendable>(
     _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil, cost: Int? = nil
@@ -70,7 +70,7 @@ extension DistributedCache {
 
   /// Removes entries from the whole fleet, with one request to the server.
   ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; some may be removed then.
+  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; some may be removed then.
   @_disfavoredOverload
   public func removeValues(forKeys keys: some Sequence<String>) throws { try write(keys.map { .remove($0) }) }
 
@@ -248,7 +248,7 @@ extension DistributedCache {
   /// The server is looked through page by page, which takes as long as it has keys, of this fleet or others. What is
   /// written meanwhile stays. Other machines serve what they have until it is done.
   ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; part of them may be removed then.
+  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; part of them may be removed then.
   @_disfavoredOverload
   public func removeAll(withPrefix prefix: String) throws {
     let done = Settled<Result<RemoteRevision?, RemoteTierError>>()
@@ -295,6 +295,6 @@ extension DistributedCache {
   }
 
   func removeLocally(_ prefix: String) throws(CacheError) {
-    if prefix.isEmpty { try local.removeAll() } else { try local.removeAll(withPrefix: prefix) }
+    if prefix.isEmpty { try local.removeAll() } else { try local.removeAll(.prefix(prefix)) }
   }
 }

@@ -23,11 +23,11 @@ struct CacheOption: ParsableArguments {
   }
 
   /// Runs `body` with the existing cache and closes it. Writes are committed when this returns.
-  func withExisting<R>(_ body: (DiskCache, Durability) throws -> R) throws -> R {
+  func withExisting<R>(_ body: (LMDBCache, Durability) throws -> R) throws -> R {
     try Self.withExisting(cache, body)
   }
 
-  static func withExisting<R>(_ argument: String, _ body: (DiskCache, Durability) throws -> R) throws -> R {
+  static func withExisting<R>(_ argument: String, _ body: (LMDBCache, Durability) throws -> R) throws -> R {
     let (cache, durability) = try CacheOpening.existing(argument, open)
     return try closing(cache) { cache in try body(cache, durability) }
   }
@@ -36,7 +36,7 @@ struct CacheOption: ParsableArguments {
   ///
   /// - Parameter preferred: A new cache's durability, unless `durability` is given.
   func withExistingOrNew<R>(
-    durability: Durability?, otherwise preferred: Durability? = nil, _ body: (DiskCache) throws -> R
+    durability: Durability?, otherwise preferred: Durability? = nil, _ body: (LMDBCache) throws -> R
   ) throws -> R {
     let directory = try CacheLocation.directory(cache)
     let isThere = Platform.statusError(ofFileAt: directory.path + "/data.mdb") != ENOENT
@@ -47,11 +47,11 @@ struct CacheOption: ParsableArguments {
   }
 
   // Only the disk tier, which reports failed writes; the whole cache would continue in memory.
-  private static func open(_ directory: URL, _ configuration: CacheConfiguration) throws(CacheError) -> DiskCache {
-    try DiskCache(directory: directory, configuration: configuration)
+  private static func open(_ directory: URL, _ configuration: CacheConfiguration) throws(CacheError) -> LMDBCache {
+    try LMDBCache(directory: directory, configuration: configuration.withoutMemory)
   }
 
-  private static func closing<R>(_ cache: DiskCache, _ body: (DiskCache) throws -> R) throws -> R {
+  private static func closing<R>(_ cache: LMDBCache, _ body: (LMDBCache) throws -> R) throws -> R {
     let result = Result { try body(cache) }
     // The body's failure takes precedence over that of committing the last writes.
     let closed = Result { try cache.close() }

@@ -180,13 +180,13 @@ struct TrimCommand: ParsableCommand {
 
   func run() throws {
     try option.withExisting { cache, _ in
-      let before = try cache.entryCount()
+      let before = try cache.count
       // The number of removals is known only for a limit on the count.
       let total =
         limits.age == nil && limits.cost == nil && limits.creationAge == nil
         ? limits.count.map { max(0, before - $0) } : nil
       try ProgressWatch.during(of: total) {
-        max(0, before - cache.count)
+        do { return max(0, before - (try cache.count)) } catch { return nil }
       } _: {
         try limits.trim(cache)
       }
@@ -226,11 +226,11 @@ struct TrimLimits: ParsableArguments, Equatable {
     )
   }
 
-  func trim(_ cache: DiskCache) throws {
-    if let creationAge { try cache.removeAll(createdBefore: Date(timeIntervalSinceNow: -creationAge)) }
-    if let age { try cache.trim(toAge: .seconds(age)) }
-    if let count { try cache.trim(toCount: count) }
-    if let cost { try cache.trim(toCost: cost) }
+  func trim(_ cache: LMDBCache) throws {
+    if let creationAge { try cache.removeAll(.createdBefore(Date(timeIntervalSinceNow: -creationAge))) }
+    if let age { try cache.trim(to: .age(.seconds(age))) }
+    if let count { try cache.trim(to: .count(count)) }
+    if let cost { try cache.trim(to: .cost(cost)) }
   }
 }
 

@@ -50,7 +50,7 @@ struct BackupCommand: ParsableCommand {
     let url = URL(fileURLWithPath: destination)
     do {
       return try option.withExisting { cache, _ in
-        bar.total = try cache.entryCount()
+        bar.total = try cache.count
         return try cache.backUp(to: url, options)
       }
     } catch let error as CacheError where Self.isOfReading(error) {

@@ -163,16 +163,16 @@ struct RemoveCommand: ParsableCommand {
     throw ExitStatus.negative.code
   }
 
-  private func remove(withPrefix prefix: String, from cache: DiskCache) throws -> [String] {
+  private func remove(withPrefix prefix: String, from cache: LMDBCache) throws -> [String] {
     let isFound = try hasEntry(withPrefix: prefix, in: cache) { _ in true }
     guard isFound else { return ["no key starts with \(Formatting.key(prefix))"] }
-    try cache.removeAll(withPrefix: prefix)
+    try cache.removeAll(.prefix(prefix))
     return []
   }
 
   /// Stops at the first match, and loads entries in parts.
   private func hasEntry(
-    withPrefix prefix: String = "", in cache: DiskCache, where condition: (CacheEntry) -> Bool
+    withPrefix prefix: String = "", in cache: LMDBCache, where condition: (CacheEntry) -> Bool
   ) throws -> Bool {
     var isFound = false
     try cache.forEachPage(withPrefix: prefix, pageSize: 1_000) { entries in
@@ -182,15 +182,15 @@ struct RemoveCommand: ParsableCommand {
     return isFound
   }
 
-  private func remove(taggedWith tag: String, from cache: DiskCache) throws -> [String] {
+  private func remove(taggedWith tag: String, from cache: LMDBCache) throws -> [String] {
     let isFound = try hasEntry(in: cache) { $0.isTagged(tag) }
     guard isFound else { return ["no entry has the tag \(Formatting.key(tag))"] }
-    try cache.removeAll(taggedWith: tag)
+    try cache.removeAll(.tag(tag))
     return []
   }
 
-  private func remove(_ keys: [String], from cache: DiskCache) throws -> [String] {
-    let missing = try keys.filter { try !cache.containsValue(forKey: $0) }
+  private func remove(_ keys: [String], from cache: LMDBCache) throws -> [String] {
+    let missing = try keys.filter { try !cache.contains($0) }
     try cache.write { batch in for key in keys { batch.removeValue(forKey: key) } }
     return missing.map { "there is no entry under \(Formatting.key($0))" }
   }

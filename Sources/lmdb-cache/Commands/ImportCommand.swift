@@ -63,7 +63,7 @@ struct ImportCommand: ParsableCommand {
 
   /// Calls `body` with the cache and closes it; without one if there is none and none should be created.
   private func opening<R>(
-    _ directory: URL, otherwise preferred: Durability? = nil, _ body: (DiskCache?) throws -> R
+    _ directory: URL, otherwise preferred: Durability? = nil, _ body: (LMDBCache?) throws -> R
   ) throws -> R {
     guard dryRun else {
       return try option.withExistingOrNew(durability: durability, otherwise: preferred, body)
@@ -128,7 +128,7 @@ struct ImportCommand: ParsableCommand {
     let result = Result {
       try opening(directory) { cache in
         defer { bar?.clear() }
-        return try work.run(into: cache, nil, storing: !dryRun, progress) { interruption.hasHappened }
+        return try work.run(into: cache, storing: !dryRun, progress) { interruption.hasHappened }
       }
     }
     try conclude(result)

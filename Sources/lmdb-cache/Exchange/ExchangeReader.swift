@@ -145,13 +145,13 @@ struct ExchangeImport {
   private static let batchSize = 1 << 20
 
   /// `nil`: nothing is there, and nothing is stored.
-  private let cache: DiskCache?
+  private let cache: LMDBCache?
   private let overwrites: Bool
   private var pending: [EntryRecord] = []
   private var pendingSize = 0
   private(set) var report = ImportReport()
 
-  init(into cache: DiskCache?, isDryRun: Bool, overwrites: Bool) {
+  init(into cache: LMDBCache?, isDryRun: Bool, overwrites: Bool) {
     self.cache = cache
     self.overwrites = overwrites
     report.isDryRun = isDryRun
@@ -208,7 +208,7 @@ struct ExchangeImport {
   private func isTaken(_ records: [EntryRecord]) throws -> [Bool] {
     guard let cache else { return records.map { _ in true } }
     guard report.isDryRun else { return try cache.take(records, replacing: overwrites) }
-    return try records.map { try overwrites || !cache.isPresent($0.key, nil) }
+    return try records.map { try overwrites || !cache.contains($0.key) }
   }
 }
 

@@ -49,10 +49,10 @@ final class TraceReplay: Sendable {
     // Write everything to disk before measuring it.
     try cache.flush()
     // Trim now, so that the report shows a cache within its limits.
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     return ReplayReport(
       outcome.times, from: before, to: cache.statistics, nanoseconds: nanoseconds, clockNanoseconds: clockCost,
-      threads: threads, bytesOnDisk: try cache.diskCache.bytesOnDisk(), requestsInTrace: trace.requests.count,
+      threads: threads, bytesOnDisk: try cache.disk.size, requestsInTrace: trace.requests.count,
       health: cache.health)
   }
 
@@ -79,7 +79,7 @@ final class TraceReplay: Sendable {
     let expected = UnsafeMutableRawBufferPointer.allocate(byteCount: valueBytes, alignment: 8)
     defer { expected.deallocate() }
     // Disk hits so far, which a single thread can attribute to its requests.
-    var diskHits = threads == 1 ? cache.diskCache.diskHits : nil
+    var diskHits = threads == 1 ? cache.diskHits : nil
     for start in stride(from: index * Self.block, to: trace.requests.count, by: threads * Self.block) {
       if interruption.hasHappened || hasFailed.load(ordering: .relaxed) { return }
       let block = trace.requests[start..<min(start + Self.block, trace.requests.count)]
@@ -101,7 +101,7 @@ final class TraceReplay: Sendable {
     if let found {
       times.hits.record(answered - asked)
       if let known = diskHits {
-        let now = cache.diskCache.diskHits
+        let now = cache.diskHits
         if now == known { times.memoryHits.record(answered - asked) } else { times.diskHits.record(answered - asked) }
         diskHits = now
       }

@@ -8,7 +8,7 @@ import Testing
   let scratch = try! Scratch()
 
   private func fill(_ path: String, _ records: [EntryRecord]) async throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: path), configuration: configuration)
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: path), configuration: configuration.withoutMemory)
     #expect(try cache.take(records, replacing: true).allSatisfy { $0 })
     try await cache.close()
   }
@@ -226,7 +226,7 @@ import Testing
 
   /// Damages one value in the value log and one in the database.
   @Test func whatIsDamagedIsNamedAndTheRestIsWritten() async throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     for number in 0..<9 { try cache.set(Data(repeating: UInt8(number), count: 5_000), forKey: "long \(number)") }
     try cache.set("short", forKey: "short")
     try cache.set("other", forKey: "unreadable")

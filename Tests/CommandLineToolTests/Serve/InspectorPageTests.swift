@@ -8,8 +8,8 @@ import Testing
 struct InspectorPageTests {
   let scratch = try! Scratch()
 
-  private func fill(_ body: (DiskCache) throws -> Void) throws {
-    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+  private func fill(_ body: (LMDBCache) throws -> Void) throws {
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
     try body(cache)
     try cache.close()
   }

@@ -22,7 +22,7 @@ struct EFStorageStormTests {
         let reference = EFStorageLMDBCacheRef<String>.forKey(key, in: cache)
         switch random.below(thread == 0 ? 4 : 40) {
         case 0: reference.content = key + "#" + String(repeating: "y", count: random.below(60))
-        case 1 where step % 50 == 0: cache.memoryCache.removeAll()
+        case 1 where step % 50 == 0: cache.memory.removeAll()
         default:
           let content = reference.content
           if content?.hasPrefix(key + "#") != true { Issue.record("\(key) is \(content as Any)") }

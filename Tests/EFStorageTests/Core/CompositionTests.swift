@@ -197,7 +197,8 @@ struct CompositionTests {
     _ cache: LMDBCache
   ) -> EFStorageComposition<EFStorageLMDBCache<HookedText>, EFStorageLMDBCache<HookedText>, HookedText> {
     EFStorageComposition(
-      EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "first", in: cache, expiresIn: .seconds(3600)),
+      EFStorageLMDBCache(
+        wrappedValue: HookedText(text: ""), forKey: "first", in: cache, expires: .after(.seconds(3600))),
       EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache), backfillsFirst: true)
   }
 

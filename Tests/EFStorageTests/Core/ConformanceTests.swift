@@ -31,7 +31,7 @@ struct ConformanceTests {
       if let content {
         try sameDirectory.set(content, forKey: key)
       } else {
-        try sameDirectory.diskCache.removeValue(forKey: key)
+        try sameDirectory.withoutMemory.removeValue(forKey: key)
       }
     }
     #expect(conformance.violations() == [])

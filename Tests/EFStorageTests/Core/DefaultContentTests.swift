@@ -155,7 +155,7 @@ struct DefaultContentTests {
     let cachedEntries = EFStorageLMDBCacheRef<[String: Int?]>.forKey("entries", in: cache)
     cachedEntries.content = ["a": 1, "b": nil]
     #expect(cachedEntries.content == ["a": 1, "b": nil])
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(cachedEntries.content == ["a": 1, "b": nil])
   }
 }

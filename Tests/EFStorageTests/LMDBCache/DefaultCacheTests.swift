@@ -11,7 +11,7 @@ import Testing
     let found = Guarded<LMDBCache?>(nil)
     do {
       let old = try directory.cache("old")
-      old.memoryCache.releasesAsynchronously = false
+      old.memory.releasesAsynchronously = false
       try old.set(LastWish { found { $0 = place.cache } }, forKey: "key")
       place.cache = old
     }

@@ -21,21 +21,21 @@ struct ReferenceTests {
     let changes: [(Int?, () throws -> Void)] = [
       (1, { try cache.set(1, forKey: "key") }),
       (nil, { try cache.removeValue(forKey: "key") }),
-      (2, { try cache.diskCache.set(2, forKey: "key") }),
-      (nil, { try cache.diskCache.removeValue(forKey: "key") }),
+      (2, { try cache.withoutMemory.set(2, forKey: "key") }),
+      (nil, { try cache.withoutMemory.removeValue(forKey: "key") }),
       (3, { try cache.write { $0.set(3, forKey: "key") } }),
       (nil, { try cache.removeAll() }),
       (4, { try cache.setObject(CacheValue.make(4), forKey: "key") }),
-      (nil, { try cache.removeAll(withPrefix: "k") }),
+      (nil, { try cache.removeAll(.prefix("k")) }),
       (5, { reference.content = 5 }),
       (nil, { reference.content = nil }),
       (6, { wrapper.wrappedValue = 6 }),
       (nil, { wrapper.removeContentFromUnderlyingStorage() }),
       (7, { cache.efStorage.key = 7 }),
-      (7, { cache.memoryCache.removeAll() }),
-      (nil, { try cache.trim(toCount: 0) }),
+      (7, { cache.memory.removeAll() }),
+      (nil, { try cache.trim(to: .count(0)) }),
       (8, { _ = try cache.value(Int.self, forKey: "key") { 8 } }),
-      (nil, { try cache.diskCache.trim(toCount: 0) }),
+      (nil, { try cache.disk.trim(to: .count(0)) }),
     ]
     for (number, (expected, change)) in changes.enumerated() {
       try change()
@@ -100,7 +100,7 @@ struct ReferenceTests {
     let cache = try directory.cache("updated") { $0.clock = .manual(clock) }
     let reference = EFStorageLMDBCacheRef<[String]>.forKey("key", in: cache)
     #expect(try reference.update { _ in } == nil && reference.update { $0 = ["a"] } == ["a"])
-    try reference.store(["a"], expiresIn: .seconds(10))
+    try reference.store(["a"], expires: .after(.seconds(10)))
     #expect(try reference.update { $0?.append("b") } == ["a", "b"])
     #expect(throws: CancellationError.self) {
       try reference.update { content in
@@ -112,7 +112,7 @@ struct ReferenceTests {
     clock.advance(by: .seconds(11))
     #expect(reference.content == nil)
 
-    let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "number", in: cache, expiresIn: .seconds(10))
+    let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "number", in: cache, expires: .after(.seconds(10)))
     #expect(try property.update { $0 += 1 } == 6)
     clock.advance(by: .seconds(11))
     #expect(property.wrappedValue == 5)
@@ -125,9 +125,10 @@ struct ReferenceTests {
     // Tags stay, and an object expires as the property says.
     try cache.set(1, forKey: "tagged", tags: ["tag"])
     #expect(try EFStorageLMDBCacheRef<Int>.forKey("tagged", in: cache).update { $0 = 2 } == 2)
-    try await cache.removeAll(taggedWith: "tag")
+    try await cache.removeAll(.tag("tag"))
     #expect(!cache.contains("tagged"))
-    let brief = EFStorageLMDBCache<NSString>(wrappedValue: "none", forKey: "brief", in: cache, expiresIn: .seconds(10))
+    let brief = EFStorageLMDBCache<NSString>(
+      wrappedValue: "none", forKey: "brief", in: cache, expires: .after(.seconds(10)))
     #expect(try brief.update { $0 = "text" } == "text" && brief.wrappedValue == "text")
     clock.advance(by: .seconds(11))
     #expect(brief.wrappedValue == "none")
@@ -170,7 +171,7 @@ struct ReferenceTests {
   @Test func contentExpires() throws {
     let clock = ManualClock()
     let cache = try directory.cache("expiring") { $0.clock = .manual(clock) }
-    let wrapper = EFStorageLMDBCache(wrappedValue: 0, forKey: "key", in: cache, expiresIn: .seconds(10))
+    let wrapper = EFStorageLMDBCache(wrappedValue: 0, forKey: "key", in: cache, expires: .after(.seconds(10)))
     wrapper.wrappedValue = 1
     #expect(wrapper.wrappedValue == 1)
     clock.advance(by: .seconds(9))
@@ -179,9 +180,9 @@ struct ReferenceTests {
     #expect(wrapper.wrappedValue == 0)
     #expect(EFStorageLMDBCacheRef<Int>.forKey("key", in: cache).content == nil)
 
-    try wrapper._ref.store(2, expiresIn: .seconds(5))
+    try wrapper._ref.store(2, expires: .after(.seconds(5)))
     #expect(wrapper.wrappedValue == 2)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     // Read from disk, with the expiry.
     #expect(EFStorageLMDBCacheRef<Int>.forKey("key", in: cache).content == 2)
     clock.advance(by: .seconds(6))
@@ -202,7 +203,7 @@ struct ReferenceTests {
       try cache.store.writer.run { .success(()) }
       #expect(reference.content == 1)
     }
-    try cache.trim(toAge: .seconds(120))
+    try cache.trim(to: .age(.seconds(120)))
     #expect(cache.contains("hot") && !cache.contains("cold"))
   }
 
@@ -273,7 +274,7 @@ struct ReferenceTests {
     let reference = EFStorageLMDBCacheRef<Int>.forKey("key", in: cache)
     reference.content = 1
     #expect(reference.content == 1)
-    try cache.diskCache.close()
+    try cache.close()
     #expect(reference.content == nil)
     #expect(throws: CacheError.self) { try cache.value(Int.self, forKey: "key") }
   }

@@ -127,7 +127,7 @@ struct StorableTests {
     let failures = Failures(of: "ported")
     EFStorageLMDBCacheRef.forKey("ported", in: cache).content = [Ported(words: ["a"])]
     #expect(failures.kinds == [.conversion])
-    #expect(try !cache.containsValue(forKey: "ported"))
+    #expect(try !cache.contains("ported"))
   }
 
   @Test func storedNilIsNotNothing() throws {

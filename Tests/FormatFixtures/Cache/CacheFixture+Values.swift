@@ -91,12 +91,12 @@ extension CacheFixture {
       },
       FixtureValue(second, "two") { _ in },
       FixtureValue(touched, "lives on", expiration: farDate) { cache in
-        try cache.set("lives on", forKey: touched, expiresIn: .seconds(60))
+        try cache.set("lives on", forKey: touched, expires: .after(.seconds(60)))
         try cache.touch(forKey: touched, expires: .at(farDate))
       },
       FixtureValue(sliding, "was read", expiration: date.addingTimeInterval(TimeInterval(lifetime))) { cache in
-        try cache.set("was read", forKey: sliding, expiresIn: .seconds(60))
-        _ = try cache.value(String.self, forKey: sliding, slidingExpiry: .seconds(lifetime))
+        try cache.set("was read", forKey: sliding, expires: .after(.seconds(60)))
+        _ = try cache.value(String.self, forKey: sliding, expires: .sliding(.seconds(lifetime)))
       },
       FixtureValue(counter, 42) { cache in
         for amount in [1, 2, 39] { try cache.increment(forKey: counter, by: amount) }
@@ -106,8 +106,8 @@ extension CacheFixture {
         try cache.update([Int].self, forKey: updated) { $0?.append(2) }
       },
       FixtureValue(absent, "first") { cache in
-        try cache.setValueIfAbsent("first", forKey: absent)
-        try cache.setValueIfAbsent("second", forKey: absent)
+        try cache.set("first", forKey: absent, if: .absent)
+        try cache.set("second", forKey: absent, if: .absent)
       },
       FixtureValue(exchanged, "new") { cache in
         try cache.set("old", forKey: exchanged)

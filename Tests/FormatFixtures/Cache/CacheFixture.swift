@@ -44,8 +44,8 @@ package enum CacheFixture {
     for value in waiting { try value.write(cache) }
     try writeWhatGoes("waiting", in: cache)
     try cache.removeValue(forKey: "early:removed")
-    try cache.removeAll(withPrefix: "early:folder:")
-    try cache.removeAll(taggedWith: "early")
+    try cache.removeAll(.prefix("early:folder:"))
+    try cache.removeAll(.tag("early"))
     return cache
   }
 
@@ -75,10 +75,10 @@ package enum CacheFixture {
     try cache.set("gone", forKey: "\(place):removed by a batch")
     try cache.write { batch in batch.removeValue(forKey: "\(place):removed by a batch") }
     for number in 1...2 { try cache.set(number, forKey: "\(place):gone:\(number)") }
-    try cache.removeAll(withPrefix: "\(place):gone:")
+    try cache.removeAll(.prefix("\(place):gone:"))
     try cache.set("gone", forKey: "\(place):dropped", tags: ["\(place):dropped", "shared"])
-    try cache.removeAll(taggedWith: "\(place):dropped")
-    try cache.set("gone", forKey: "\(place):expired", expiresIn: .seconds(60))
+    try cache.removeAll(.tag("\(place):dropped"))
+    try cache.set("gone", forKey: "\(place):expired", expires: .after(.seconds(60)))
     var options = LoadOptions()
     options.absenceLifetime = .seconds(lifetime)
     _ = try cache.optionalValue(String.self, forKey: "\(place):absent", options: options) { _ in nil }

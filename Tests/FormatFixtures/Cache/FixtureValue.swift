@@ -41,7 +41,7 @@ package struct FixtureValue: Sendable {
     cost = nil
     tags = []
     write = { cache in
-      cache.diskCache.objectCoding.archiving = archiving
+      cache.objectCoding.archiving = archiving
       try cache.setObject(object, forKey: key)
     }
     look = { reading in try reading.holdsFixtureObject(object, forKey: key) }

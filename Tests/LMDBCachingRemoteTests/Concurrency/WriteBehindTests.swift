@@ -236,7 +236,7 @@ import Testing
     #expect(second.cache.close(timeLimit: .seconds(300)) == 0)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     let name = try #require(names.first { !$0.hasSuffix(".lock") })
-    let kept = try DiskCache(directory: folder.appendingPathComponent(name))
+    let kept = try LMDBCache(directory: folder.appendingPathComponent(name), configuration: .withoutMemory)
     #expect(try kept.entries().map(\.key) == ["0000000000000006"])
     try kept.close()
   }
@@ -247,7 +247,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let names = ["7fffffffffffffff", "4000000000000001", "0", "-1", "-8000000000000000", "+5", "write"]
     let place = folder.appendingPathComponent(UUID().uuidString)
-    let forged = try DiskCache(directory: place)
+    let forged = try LMDBCache(directory: place, configuration: .withoutMemory)
     let removal = Data([2, 1, 0, 0, 0, 0, 0, 0, 0]) + Data("k".utf8)
     for name in names { try forged.set(removal, forKey: name) }
     try forged.set(removal, forKey: "4000000000000000")
@@ -258,7 +258,7 @@ import Testing
     #expect(heir.cache.close(timeLimit: .seconds(300)) == 0)
     let reader = try Machine(server)
     #expect(try reader.cache.value(String.self, forKey: "k") == "value")
-    let left = try DiskCache(directory: place)
+    let left = try LMDBCache(directory: place, configuration: .withoutMemory)
     #expect(try left.entries().map(\.key) == names.sorted())
     try left.close()
   }

@@ -66,7 +66,7 @@ import Testing
   func put(_ bytes: Data, _ format: ArchiveFormat, forKey key: String, in cache: LMDBCache) throws {
     try bytes.withBytes { (bytes) throws(CacheError) in
       try CacheKey.with(key) { (key) throws(CacheError) in
-        let store = cache.diskCache.store
+        let store = cache.store
         let header = try store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
         _ = try store.put(key, header: header, payload: bytes, through: .none, by: nil)
       }
@@ -132,7 +132,7 @@ import Testing
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
     #expect(errorCode { try cache.set(Unencodable(), forKey: "key") } == .encodingFailed)
-    #expect(errorCode { try cache.diskCache.set(Unencodable(), forKey: "key") } == .encodingFailed)
+    #expect(errorCode { try cache.withoutMemory.set(Unencodable(), forKey: "key") } == .encodingFailed)
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     let code = errorCode {
       try cache.write { batch in
@@ -150,7 +150,7 @@ import Testing
   @Test func whatCannotBeDecodedIsAnErrorAndStays() throws {
     let cache = try directory.open()
     try cache.set([1: "x"], forKey: "key")
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(errorCode { try cache.value(Unencodable.self, forKey: "key") } == .decodingFailed)
     #expect(errorCode { try cache.value(Colour.self, forKey: "key") } == .typeMismatch)
     try cache.set("blue", forKey: "colour")
@@ -185,7 +185,7 @@ import Testing
     for key in ["a/1", "a/2", "b/1", "c"] { try cache.set("old", forKey: key) }
     try cache.write { batch in
       batch.set("lost", forKey: "a/1")
-      batch.removeAll(withPrefix: "a/")
+      batch.removeAll(.prefix("a/"))
       batch.set("new", forKey: "a/2")
       batch.removeValue(forKey: "b/1")
       batch.set("again", forKey: "b/1")

@@ -39,7 +39,7 @@
       let ways: [(String, () throws -> Void)] = [
         ("value", { _ = try cache.value(Data.self, forKey: key) }),
         ("text", { _ = try cache.value(String.self, forKey: key) }),
-        ("disk", { _ = try cache.diskCache.value(Data.self, forKey: key) }),
+        ("disk", { _ = try cache.withoutMemory.value(Data.self, forKey: key) }),
         ("bytes", { try cache.withBytes(forKey: key) { _ in } }),
         ("object", { _ = try cache.object(forKey: key) }),
         ("snapshot", { try cache.read { _ = try $0.value(Data.self, forKey: key) } }),
@@ -97,7 +97,7 @@
       #expect(try cache.value(forKey: "new") == Self.secret)
       #expect(errorCode { try cache.value(Data.self, forKey: "key") } == .untransformed)
       try cache.set(Self.secret, forKey: "key")
-      #expect(try cache.diskCache.value(forKey: "key") == Self.secret)
+      #expect(try cache.withoutMemory.value(forKey: "key") == Self.secret)
       try cache.close()
     }
 
@@ -152,7 +152,7 @@
       try intruder.put(original, "key")
       cache = try open(encryption())
       #expect(try cache.value(forKey: "key") == Self.secret)
-      try cache.removeAll(taggedWith: "green")
+      try cache.removeAll(.tag("green"))
       #expect(!cache.contains("key"))
       try cache.close()
     }
@@ -166,8 +166,8 @@
       try cache.set(value, forKey: "key", tags: ["red", "green"])
       try place.settle(cache)
       for _ in 0..<2 {
-        #expect(try cache.diskCache.value(forKey: "key") == value)
-        #expect(try cache.diskCache.values(Data.self, forKeys: ["key"]) == [value])
+        #expect(try cache.withoutMemory.value(forKey: "key") == value)
+        #expect(try cache.withoutMemory.values(Data.self, forKeys: ["key"]) == [value])
         #expect(try cache.withBytes(forKey: "key") { $0.byteCount } == length)
         #expect(try cache.read { try $0.value(Data.self, forKey: "key") } == value)
         #expect(try cache.value(forKey: "key") == value)
@@ -176,8 +176,8 @@
       }
       try cache.update(Data.self, forKey: "key") { $0?.append(1) }
       try place.settle(cache)
-      #expect(try cache.diskCache.value(forKey: "key") == value + [1])
-      try cache.removeAll(taggedWith: "red")
+      #expect(try cache.withoutMemory.value(forKey: "key") == value + [1])
+      try cache.removeAll(.tag("red"))
       #expect(!cache.contains("key"))
       try cache.close()
     }

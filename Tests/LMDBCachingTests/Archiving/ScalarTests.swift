@@ -18,7 +18,7 @@ import Testing
       try place.settle(cache)
       let read = try #require(try cache.value(V.self, forKey: "key"), sourceLocation: sourceLocation)
       #expect(same(read, value), "\(place)", sourceLocation: sourceLocation)
-      let fromDisk = try #require(try cache.diskCache.value(V.self, forKey: "key"), sourceLocation: sourceLocation)
+      let fromDisk = try #require(try cache.withoutMemory.value(V.self, forKey: "key"), sourceLocation: sourceLocation)
       #expect(same(fromDisk, value), sourceLocation: sourceLocation)
       #expect(try cache.entries().first?.format == format, sourceLocation: sourceLocation)
       try cache.write { $0.set(value, forKey: "batch") }

@@ -52,7 +52,7 @@ struct TransformTests {
       batch.set([1, 2, 3], forKey: "numbers")
     }
     for _ in 0..<2 {
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       #expect(try cache.value(forKey: "data") == data)
       #expect(try cache.value(forKey: "untouched") == untouched)
       #expect(try cache.value(forKey: "text") == "text")
@@ -138,7 +138,7 @@ struct TransformTests {
       try cache.set(noise, forKey: "noise")
       try cache.set(text, forKey: "text")
       try cache.flush()
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       #expect(try cache.value(forKey: "noise") == noise)
       #expect(try cache.value(forKey: "text") == text)
       let sizes = try Dictionary(uniqueKeysWithValues: cache.entries().map { ($0.key, $0.size) })
@@ -256,7 +256,7 @@ struct TransformTests {
       try cache.set(text, forKey: "text")
       try cache.set(User(name: text), forKey: "user")
       try cache.flush()
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       #expect(try cache.value(forKey: "text") == text)
       #expect(try cache.value(User.self, forKey: "user")?.name == text)
       for entry in try cache.entries() { #expect(entry.size < 1_000) }

@@ -26,7 +26,7 @@ import Testing
     return all
   }
 
-  private func fill(_ cache: DiskCache) throws {
+  private func fill(_ cache: LMDBCache) throws {
     var random = SeededRandom(7)
     for number in 0..<300 {
       let size = [0, 1, 100, 2_048, 2_049, 30_000][random.below(6)]
@@ -47,7 +47,7 @@ import Testing
       neverCommitting(&$0)
     }
     try fill(cache)
-    try await cache.removeAll(taggedWith: "tag 3")
+    try await cache.removeAll(.tag("tag 3"))
     let report = try await cache.backUp(to: backup)
     #expect(report.entries == 299 && report.damagedEntries == 0 && report.bytes > 1 << 20)
     let original = try contents(directory.url)
@@ -57,15 +57,15 @@ import Testing
     let found = try CacheInspection.verify(directory: backup, checksValues: true)
     #expect(found.damagedEntries == 0 && found.entries == 299)
     // The copy is an independent cache, tags included.
-    let copy = try DiskCache(
-      directory: backup, configuration: CacheDirectory.configuration { $0.durability = durability })
+    let copy = try LMDBCache(
+      directory: backup, configuration: CacheDirectory.configuration { $0.durability = durability }.withoutMemory)
     #expect(copy.recovery == nil)
-    #expect(try await copy.entryCount() == 299)
-    try await copy.removeAll(taggedWith: "a")
+    #expect(try copy.count == 299)
+    try await copy.removeAll(.tag("a"))
     try copy.set("new", forKey: "new")
-    #expect(try await copy.entries().count == 201)
+    #expect(try copy.entries().count == 201)
     try await copy.close()
-    #expect(try await cache.entries().count == 299)
+    #expect(try cache.entries().count == 299)
     try await cache.close()
   }
 
@@ -193,7 +193,7 @@ import Testing
   }
 
   private func makeOther(_ url: URL) async throws {
-    let other = try DiskCache(directory: url, configuration: CacheDirectory.configuration())
+    let other = try LMDBCache(directory: url, configuration: CacheDirectory.configuration().withoutMemory)
     try other.set("old", forKey: "old")
     try await other.close()
   }
@@ -219,8 +219,8 @@ import Testing
     #expect(try restore(to: place)?.former?.lastPathComponent == "cache.former-2")
     #expect(try restore(to: place, replacing: true)?.former == nil)
     #expect(places.names() == ["cache", "cache.former-1", "cache.former-2"])
-    let restored = try DiskCache(directory: place, configuration: CacheDirectory.configuration())
-    #expect(try await restored.entryCount() == original.count)
+    let restored = try LMDBCache(directory: place, configuration: CacheDirectory.configuration().withoutMemory)
+    #expect(try restored.count == original.count)
     try await restored.close()
   }
 
@@ -245,14 +245,16 @@ import Testing
     try fill(cache)
     let place = places.url("cache")
     try await makeOther(place)
-    let open = try DiskCache(directory: place, configuration: CacheDirectory.configuration())
+    let open = try LMDBCache(directory: place, configuration: CacheDirectory.configuration().withoutMemory)
     #expect { try restore(to: place) } throws: { ($0 as? CacheError)?.code == .busy }
     try await open.close()
-    var late: DiskCache?
+    var late: LMDBCache?
     #expect {
       try restore(to: place) { options in
         options.progress = {
-          if $0 == 100 { late = try? DiskCache(directory: place, configuration: CacheDirectory.configuration()) }
+          if $0 == 100 {
+            late = try? LMDBCache(directory: place, configuration: CacheDirectory.configuration().withoutMemory)
+          }
         }
       }
     } throws: { ($0 as? CacheError)?.code == .busy }

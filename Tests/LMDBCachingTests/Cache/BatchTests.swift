@@ -10,7 +10,7 @@ import Testing
   private func write(_ cache: LMDBCache, waits: Bool = false) throws {
     try cache.set("old", forKey: "removed/1")
     try cache.write(waitsForCommit: waits) { batch in
-      batch.removeAll(withPrefix: "removed/")
+      batch.removeAll(.prefix("removed/"))
       for index in 0..<50 { batch.set("v\(index)", forKey: "key\(index)") }
       batch.removeValue(forKey: "key7")
     }

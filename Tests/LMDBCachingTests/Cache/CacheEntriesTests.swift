@@ -23,13 +23,13 @@ import Testing
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
     for (index, key) in Self.keys.enumerated() {
-      try cache.set(index, forKey: key, expiresIn: index % 5 == 0 ? .seconds(1) : nil)
+      try cache.set(index, forKey: key, expires: index % 5 == 0 ? .after(.seconds(1)) : .never)
     }
     clock.advance(by: .seconds(2))
     try cache.removeValue(forKey: Self.keys[1])
     var listed: [CacheEntry] = []
     for try await entry in cache.entries(withPrefix: prefix, pageSize: pageSize) { listed.append(entry) }
-    let entries = try await cache.entries(withPrefix: prefix)
+    let entries = try cache.entries(withPrefix: prefix)
     #expect(listed.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } == entries)
     #expect(entries.isEmpty == (prefix == "c"))
     // Plain keys come first, in order.

@@ -18,24 +18,24 @@ import Testing
 
   private func isGone(_ key: String, _ cache: LMDBCache) throws -> Bool {
     let inSnapshot = try cache.read { snapshot in try snapshot.value(Int.self, forKey: key) }
-    return try cache.value(Int.self, forKey: key) == nil && cache.diskCache.value(Int.self, forKey: key) == nil
-      && !cache.contains(key) && !cache.diskCache.contains(key) && inSnapshot == nil
+    return try cache.value(Int.self, forKey: key) == nil && cache.withoutMemory.value(Int.self, forKey: key) == nil
+      && !cache.contains(key) && !cache.contains(key) && inSnapshot == nil
       && cache.entries(withPrefix: key).isEmpty
   }
 
   @Test func whatHasExpiredStaysGoneWhenTheClockIsSetBack() throws {
     let cache = try open()
-    try cache.set(1, forKey: "key", expiresIn: .seconds(10))
+    try cache.set(1, forKey: "key", expires: .after(.seconds(10)))
     clock.advance(by: .seconds(10))
     #expect(try isGone("key", cache))
     for _ in 0..<3 {
       clock.set(clock.now - Self.hour)
       #expect(try isGone("key", cache))
       // New entries expire on time.
-      try cache.set(2, forKey: "new", expiresIn: .seconds(10))
+      try cache.set(2, forKey: "new", expires: .after(.seconds(10)))
       clock.advance(by: .milliseconds(9_990))
       #expect(try cache.value(Int.self, forKey: "new") == 2)
-      #expect(try cache.diskCache.value(Int.self, forKey: "new") == 2)
+      #expect(try cache.withoutMemory.value(Int.self, forKey: "new") == 2)
       clock.advance(by: .milliseconds(20))
       #expect(try isGone("new", cache))
     }
@@ -52,7 +52,7 @@ import Testing
   /// A new process takes its lower bound from the cache.
   @Test func theTimeIsNotBeforeTheLastWrite() throws {
     var cache = try open()
-    try cache.set(1, forKey: "key", expiresIn: .seconds(10))
+    try cache.set(1, forKey: "key", expires: .after(.seconds(10)))
     clock.advance(by: .seconds(10))
     try cache.set(2, forKey: "later")
     try cache.close()
@@ -65,7 +65,7 @@ import Testing
 
   @Test func aMemoryCacheDoesNotGoBackEither() {
     let cache = MemoryCache<String, Int>(clock: .manual(clock))
-    cache.set(1, forKey: "key", expiresIn: .seconds(10))
+    cache.set(1, forKey: "key", expires: .after(.seconds(10)))
     clock.advance(by: .seconds(10))
     #expect(!cache.contains("key"))
     clock.set(clock.now - Self.hour)
@@ -122,19 +122,19 @@ import Testing
   func anyTimeWorks(_ now: Int64) throws {
     clock.set(now)
     let cache = try open()
-    cache.memoryCache.ageLimit = .seconds(1_000)
-    cache.memoryCache.autoTrimInterval = .seconds(Int64.max)
-    cache.diskCache.autoTrimInterval = .seconds(Int64.max)
+    cache.memory.ageLimit = .seconds(1_000)
+    cache.memory.autoTrimInterval = .seconds(Int64.max)
+    cache.disk.autoTrimInterval = .seconds(Int64.max)
     for index in 0..<20 { try cache.set(index, forKey: "key\(index)") }
-    try cache.set(1, forKey: "expiring", expiresIn: .seconds(Int64.max) * 2)
+    try cache.set(1, forKey: "expiring", expires: .after(.seconds(Int64.max) * 2))
     try cache.flush()
     for index in 0..<20 { #expect(try cache.value(Int.self, forKey: "key\(index)") == index) }
     for entry in try cache.entries() { #expect(entry.size > 0) }
-    try cache.diskCache.trimToLimits()
-    try cache.trim(toAge: .seconds(Int64.max))
-    try cache.diskCache.trim(toCount: 5)
+    try cache.disk.trim(to: .limits)
+    try cache.trim(to: .age(.seconds(Int64.max)))
+    try cache.disk.trim(to: .count(5))
     #expect(cache.count <= 5)
-    cache.memoryCache.autoTrimInterval = .seconds(3)
+    cache.memory.autoTrimInterval = .seconds(3)
     clock.advance(by: .seconds(10))
     try cache.set(1, forKey: "key")
     _ = try cache.value(Int.self, forKey: "key")

@@ -48,17 +48,17 @@ import Testing
 
   @Test(arguments: Company.allCases, Place.allCases) func theFirstStores(_ company: Company, _ place: Place) throws {
     let (cache, child) = try open(company)
-    #expect(try cache.setValueIfAbsent(1, forKey: "key"))
+    #expect(try cache.set(1, forKey: "key", if: .absent))
     try place.settle(cache)
-    #expect(try !cache.setValueIfAbsent(2, forKey: "key"))
-    #expect(try !cache.diskCache.setValueIfAbsent(2, forKey: "key"))
+    #expect(try !cache.set(2, forKey: "key", if: .absent))
+    #expect(try !cache.withoutMemory.set(2, forKey: "key", if: .absent))
     // Any type counts.
-    #expect(try !cache.setValueIfAbsent("text", forKey: "key"))
+    #expect(try !cache.set("text", forKey: "key", if: .absent))
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     if let child { #expect(child.run("absent k 1") == "1") }
     try cache.removeValue(forKey: "key")
     try place.settle(cache)
-    #expect(try cache.setValueIfAbsent(3, forKey: "key"))
+    #expect(try cache.set(3, forKey: "key", if: .absent))
     #expect(try cache.value(Int.self, forKey: "key") == 3)
     try close(cache, child)
   }
@@ -68,12 +68,12 @@ import Testing
   ) throws {
     let clock = ManualClock()
     let (cache, child) = try open(company) { $0.clock = .manual(clock) }
-    #expect(try cache.setValueIfAbsent(1, forKey: "key", expires: .after(.seconds(10))))
+    #expect(try cache.set(1, forKey: "key", expires: .after(.seconds(10)), if: .absent))
     try place.settle(cache)
-    #expect(try !cache.setValueIfAbsent(2, forKey: "key"))
+    #expect(try !cache.set(2, forKey: "key", if: .absent))
     clock.advance(by: .seconds(10))
     #expect(try cache.entry(forKey: "key") == nil)
-    #expect(try cache.setValueIfAbsent(2, forKey: "key"))
+    #expect(try cache.set(2, forKey: "key", if: .absent))
     #expect(try cache.value(Int.self, forKey: "key") == 2)
     try close(cache, child)
   }
@@ -87,7 +87,7 @@ import Testing
       #expect(value == Array(1...number))
       try place.settle(cache)
     }
-    #expect(try cache.diskCache.update([Int].self, forKey: "list") { $0?.append(4) } == [1, 2, 3, 4])
+    #expect(try cache.withoutMemory.update([Int].self, forKey: "list") { $0?.append(4) } == [1, 2, 3, 4])
     #expect(try cache.value([Int].self, forKey: "list") == [1, 2, 3, 4])
     #expect(try cache.exchange([9], forKey: "list") == [1, 2, 3, 4])
     #expect(try cache.removeValue([Int].self, forKey: "list") == [9])
@@ -107,21 +107,21 @@ import Testing
       let old = try cache.exchange(Data(repeating: number, count: size), forKey: "key")
       #expect(old == Data(repeating: number - 1, count: size))
       if number == 3 { try cache.flush() }
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
     }
     #expect(try cache.value(Data.self, forKey: "key") == Data(repeating: 5, count: size))
     #expect(cache.count == 1)
     try close(cache, child)
     let again = try directory.open { $0.disk.verification = .always }
     #expect(again.recovery == nil)
-    try again.diskCache.sweepValues()
-    #expect(try again.diskCache.valueLogFaults() == [])
+    try again.sweepValues()
+    #expect(try again.valueLogFaults() == [])
     try again.close()
   }
 
   /// A cache without a memory tier has no observers that a batch would tell.
   @Test(arguments: [false, true]) func aBatchIsAConflict(_ removes: Bool) throws {
-    let disk = try DiskCache(directory: directory.url, configuration: CacheDirectory.configuration())
+    let disk = try LMDBCache(directory: directory.url, configuration: CacheDirectory.configuration().withoutMemory)
     try disk.set(1, forKey: "key")
     var calls = 0
     let sum = try disk.update(Int.self, forKey: "key") { value in
@@ -152,12 +152,12 @@ import Testing
     }
     #expect(errorCode { try cache.update(String.self, forKey: "key") { $0 = "text" } } == .typeMismatch)
     #expect(errorCode { try cache.increment(forKey: "key", by: .max) } == .invalidArgument)
-    #expect(errorCode { try cache.setValueIfAbsent(1, forKey: "new", cost: -1) } == .invalidArgument)
+    #expect(errorCode { try cache.set(1, forKey: "new", cost: -1, if: .absent) } == .invalidArgument)
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     #expect(try cache.increment(forKey: "key", by: -3) == -2)
     try close(cache, child)
     #expect(errorCode { try cache.increment(forKey: "key") } == .closed)
-    #expect(errorCode { try cache.setValueIfAbsent(1, forKey: "key") } == .closed)
+    #expect(errorCode { try cache.set(1, forKey: "key", if: .absent) } == .closed)
     #expect(errorCode { try cache.entry(forKey: "key") } == .closed)
   }
 
@@ -170,13 +170,13 @@ import Testing
     static let own: [Use] = [
       Use(testDescription: "set") { try $0.set(1, forKey: "key") },
       Use(testDescription: "set unchanged") { try $0.set(1, forKey: "key", expires: .unchanged) },
-      Use(testDescription: "set in the disk tier") { try $0.diskCache.set(1, forKey: "key") },
+      Use(testDescription: "set in the disk tier") { try $0.withoutMemory.set(1, forKey: "key") },
       Use(testDescription: "set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
       Use(testDescription: "set an object") { try $0.setObject("text" as NSString, forKey: "key") },
-      Use(testDescription: "setValueIfAbsent") { _ = try $0.setValueIfAbsent(1, forKey: "key") },
+      Use(testDescription: "setValueIfAbsent") { _ = try $0.set(1, forKey: "key", if: .absent) },
       Use(testDescription: "set of a version") { cache in
         let version = try #require(try cache.entry(forKey: "key")).version
-        _ = try cache.set(1, forKey: "key", ifVersion: version)
+        _ = try cache.set(1, forKey: "key", if: .version(version))
       },
       Use(testDescription: "remove") { try $0.removeValue(forKey: "key") },
       Use(testDescription: "remove a value") { _ = try $0.removeValue(Int.self, forKey: "key") },
@@ -188,10 +188,10 @@ import Testing
         try cache.update(Int.self, forKey: "other") { _ in try cache.increment(forKey: "key") }
       },
       Use(testDescription: "removeAll") { try $0.removeAll() },
-      Use(testDescription: "remove a prefix") { try $0.removeAll(withPrefix: "k") },
-      Use(testDescription: "remove a tag") { try $0.removeAll(taggedWith: "tag") },
+      Use(testDescription: "remove a prefix") { try $0.removeAll(.prefix("k")) },
+      Use(testDescription: "remove a tag") { try $0.removeAll(.tag("tag")) },
       Use(testDescription: "batch of a set") { try $0.write { $0.set(1, forKey: "key") } },
-      Use(testDescription: "batch of a prefix") { try $0.write { $0.removeAll(withPrefix: "ke") } },
+      Use(testDescription: "batch of a prefix") { try $0.write { $0.removeAll(.prefix("ke")) } },
       Use(testDescription: "set in a task") { cache in
         let result = Mutex<Result<Void, any Error>?>(nil)
         let isDone = DispatchSemaphore(value: 0)
@@ -210,16 +210,16 @@ import Testing
       Use(testDescription: "sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
       Use(testDescription: "increment") { try $0.increment(forKey: "key2") },
       Use(testDescription: "update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
-      Use(testDescription: "remove a prefix") { try $0.removeAll(withPrefix: "key2") },
-      Use(testDescription: "remove a tag") { try $0.removeAll(taggedWith: "tag2") },
+      Use(testDescription: "remove a prefix") { try $0.removeAll(.prefix("key2")) },
+      Use(testDescription: "remove a tag") { try $0.removeAll(.tag("tag2")) },
       Use(testDescription: "batch") { cache in
         try cache.write {
           $0.set(1, forKey: "other")
-          $0.removeAll(withPrefix: "keys")
+          $0.removeAll(.prefix("keys"))
         }
       },
       Use(testDescription: "look") { cache in
-        _ = try cache.value(Int.self, forKey: "key", slidingExpiry: .seconds(1))
+        _ = try cache.value(Int.self, forKey: "key", expires: .sliding(.seconds(1)))
         _ = try cache.value(Int.self, forKey: "key") { 1 }
         _ = try cache.entries(withPrefix: "key")
         try cache.flush()
@@ -338,7 +338,7 @@ import Testing
               try other.removeValue(forKey: "key")
             } else {
               for number in 0..<2_000 { try other.set(number, forKey: "other\(number)") }
-              try other.removeAll(withPrefix: "other")
+              try other.removeAll(.prefix("other"))
             }
           } catch {
             Issue.record(error)
@@ -346,7 +346,7 @@ import Testing
         }
       ]
     }
-    #expect(try cache.setValueIfAbsent(Data(count: 1 << 20), forKey: "key"))
+    #expect(try cache.set(Data(count: 1 << 20), forKey: "key", if: .absent))
     #expect(transforms.withLock { $0 } == 1)
     #expect(
       try cache.exchange(Data(count: 1 << 20), forKey: "key", expires: .unchanged)?.count
@@ -364,22 +364,22 @@ import Testing
   ) throws {
     let (cache, child) = try open(company)
     #expect(try cache.entry(forKey: "key") == nil)
-    try cache.set(1, forKey: "key", expiresIn: .seconds(1_000), cost: 7)
+    try cache.set(1, forKey: "key", expires: .after(.seconds(1_000)), cost: 7)
     try place.settle(cache)
     let entry = try #require(try cache.entry(forKey: "key"))
     #expect(entry.key == "key" && entry.cost == 7 && entry.size == 8 && entry.expiration != nil)
     #expect(try cache.entry(forKey: "key")?.version == entry.version)
     #expect(try cache.entries().map(\.version) == [entry.version])
-    #expect(try cache.set(2, forKey: "key", ifVersion: entry.version, expires: .unchanged))
-    #expect(try !cache.set(3, forKey: "key", ifVersion: entry.version))
+    #expect(try cache.set(2, forKey: "key", expires: .unchanged, if: .version(entry.version)))
+    #expect(try !cache.set(3, forKey: "key", if: .version(entry.version)))
     #expect(try !cache.removeValue(forKey: "key", ifVersion: entry.version))
     try place.settle(cache)
     let next = try #require(try cache.entry(forKey: "key"))
     #expect(next.version != entry.version && next.expiration == entry.expiration)
     #expect(try cache.value(Int.self, forKey: "key") == 2)
-    #expect(try cache.diskCache.removeValue(forKey: "key", ifVersion: next.version))
+    #expect(try cache.withoutMemory.removeValue(forKey: "key", ifVersion: next.version))
     #expect(try !cache.removeValue(forKey: "key", ifVersion: next.version))
-    #expect(try !cache.set(3, forKey: "key", ifVersion: next.version))
+    #expect(try !cache.set(3, forKey: "key", if: .version(next.version)))
     #expect(!cache.contains("key"))
     try close(cache, child)
   }
@@ -466,8 +466,8 @@ import Testing
     let clock = ManualClock()
     let (cache, child) = try open(company) { $0.clock = .manual(clock) }
     let long = Data(repeating: 7, count: 100_000)
-    try cache.set("text", forKey: "short", expiresIn: .seconds(10))
-    try cache.set(long, forKey: "long", expiresIn: .seconds(10), cost: 5)
+    try cache.set("text", forKey: "short", expires: .after(.seconds(10)))
+    try cache.set(long, forKey: "long", expires: .after(.seconds(10)), cost: 5)
     try place.settle(cache)
     let written = cache.statistics.liveBytes
     for key in ["short", "long"] {
@@ -488,12 +488,12 @@ import Testing
     // The long value was not moved.
     let statistics = cache.statistics
     if place == .database { #expect(statistics.liveBytes + statistics.deadBytes < written + 50_000) }
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     try close(cache, child)
     let again = try directory.open { $0.disk.verification = .always }
     #expect(again.recovery == nil)
-    try again.diskCache.sweepValues()
-    #expect(try again.diskCache.valueLogFaults() == [])
+    try again.sweepValues()
+    #expect(try again.valueLogFaults() == [])
     try again.close()
   }
 
@@ -506,7 +506,7 @@ import Testing
     try place.settle(cache)
     clock.advance(by: .seconds(5))
     try cache.set(2, forKey: "key", expires: .unchanged)
-    try cache.diskCache.set(3, forKey: "key", expires: .unchanged)
+    try cache.withoutMemory.set(3, forKey: "key", expires: .unchanged)
     #expect(try cache.increment(forKey: "key") == 4)
     try cache.set(1, forKey: "new", expires: .unchanged)
     clock.advance(by: .seconds(5))
@@ -527,7 +527,7 @@ import Testing
           if thread % 2 == 0 {
             try cache.increment(forKey: "key")
           } else {
-            try cache.diskCache.update(Int.self, forKey: "key") { $0 = ($0 ?? 0) + 1 }
+            try cache.withoutMemory.update(Int.self, forKey: "key") { $0 = ($0 ?? 0) + 1 }
           }
         } catch {
           Issue.record(error)
@@ -535,7 +535,7 @@ import Testing
       }
     }
     #expect(try cache.value(Int.self, forKey: "key") == 8 * count)
-    #expect(try cache.diskCache.value(Int.self, forKey: "key") == 8 * count)
+    #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == 8 * count)
     try close(cache, child)
   }
 
@@ -554,7 +554,7 @@ import Testing
           if thread % 2 == 0 {
             try cache.increment(forKey: "key")
           } else {
-            try cache.diskCache.update(Int.self, forKey: "key") { $0 = ($0 ?? 0) + 1 }
+            try cache.withoutMemory.update(Int.self, forKey: "key") { $0 = ($0 ?? 0) + 1 }
           }
         } catch {
           Issue.record(error)
@@ -562,7 +562,7 @@ import Testing
       }
     }
     #expect(try cache.value(Int.self, forKey: "key") == 8 * count)
-    #expect(try cache.diskCache.value(Int.self, forKey: "key") == 8 * count)
+    #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == 8 * count)
     first.store.remove(onlooker)
     try cache.close()
     try first.close()
@@ -629,7 +629,7 @@ import Testing
           } else if disturbance == .removal {
             try cache.removeValue(forKey: "other \(number % 512)")
           } else {
-            try cache.removeAll(withPrefix: "other \(number % 16)")
+            try cache.removeAll(.prefix("other \(number % 16)"))
           }
         } catch {
           Issue.record(error)
@@ -657,7 +657,7 @@ import Testing
     let (cache, child) = try open(company)
     let changes = cache.changes(withPrefix: "")
     var iterator = changes.makeAsyncIterator()
-    try cache.setValueIfAbsent("text", forKey: "key")
+    try cache.set("text", forKey: "key", if: .absent)
     let change = await iterator.next()
     guard case .set("key")? = change else {
       Issue.record("\(String(describing: change))")
@@ -701,11 +701,11 @@ import Testing
     let folder = JournalFolder(cache: try Directory(path: directory.path))
     #expect(
       try eventually {
-        _ = try cache.setValueIfAbsent(1, forKey: "first")
+        _ = try cache.set(1, forKey: "first", if: .absent)
         return journal.lock.withLock { !journal.isShared }
       })
     try cache.flush()
-    #expect(try cache.setValueIfAbsent(2, forKey: "second"))
+    #expect(try cache.set(2, forKey: "second", if: .absent))
     #expect(journal.lock.withLock { journal.state.hasConditional })
     #expect(try folder.unsettled(but: nil) != nil)
     let isUnsettled = try cache.store.onWriterThread {

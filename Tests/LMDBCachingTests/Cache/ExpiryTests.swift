@@ -21,10 +21,10 @@ import Testing
     _ key: String, in cache: LMDBCache, isLive: Bool, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     #expect(try (cache.value(String.self, forKey: key) != nil) == isLive, sourceLocation: sourceLocation)
-    #expect(try (cache.diskCache.value(String.self, forKey: key) != nil) == isLive, sourceLocation: sourceLocation)
+    #expect(try (cache.withoutMemory.value(String.self, forKey: key) != nil) == isLive, sourceLocation: sourceLocation)
     #expect(try (cache.object(forKey: key) != nil) == isLive, sourceLocation: sourceLocation)
     #expect(cache.contains(key) == isLive, sourceLocation: sourceLocation)
-    #expect(cache.diskCache.contains(key) == isLive, sourceLocation: sourceLocation)
+    #expect(cache.contains(key) == isLive, sourceLocation: sourceLocation)
     #expect(try (cache.withBytes(forKey: key) { _ in } != nil) == isLive, sourceLocation: sourceLocation)
     let loaded = try cache.entries(withPrefix: key).contains { $0.key == key }
     #expect(loaded == isLive, sourceLocation: sourceLocation)
@@ -59,12 +59,12 @@ import Testing
       let text = String(repeating: "t", count: size)
       func read(_ key: String) throws -> String? {
         isDisk
-          ? try cache.diskCache.value(forKey: key, slidingExpiry: .seconds(100))
-          : try cache.value(forKey: key, slidingExpiry: .seconds(100))
+          ? try cache.withoutMemory.value(forKey: key, expires: .sliding(.seconds(100)))
+          : try cache.value(forKey: key, expires: .sliding(.seconds(100)))
       }
-      try cache.set(text, forKey: "key", expiresIn: .seconds(100))
+      try cache.set(text, forKey: "key", expires: .after(.seconds(100)))
       for (key, expires) in [("never", nil), ("later", Duration.seconds(5_000))] {
-        try cache.set(text, forKey: key, expiresIn: expires)
+        try cache.set(text, forKey: key, expires: expires.map { .after($0) } ?? .never)
       }
       try place.settle(cache)
       var versions = Set<EntryVersion>()
@@ -89,8 +89,8 @@ import Testing
           errorCode {
             _ =
               isDisk
-              ? try cache.diskCache.value(String.self, forKey: "later", slidingExpiry: lifetime)
-              : try cache.value(String.self, forKey: "later", slidingExpiry: lifetime)
+              ? try cache.withoutMemory.value(String.self, forKey: "later", expires: .sliding(lifetime))
+              : try cache.value(String.self, forKey: "later", expires: .sliding(lifetime))
           } == .invalidArgument)
       }
       #expect(try cache.entry(forKey: "later")?.expiration == later)
@@ -104,10 +104,10 @@ import Testing
     for probe in [Duration.seconds(10), .nanoseconds(9_999_999_999)] {
       let cache = try open()
       let text = String(repeating: "t", count: size)
-      try cache.set(text, forKey: "key", expiresIn: .seconds(10))
-      try cache.set(text, forKey: "later", expiresIn: .seconds(11))
+      try cache.set(text, forKey: "key", expires: .after(.seconds(10)))
+      try cache.set(text, forKey: "later", expires: .after(.seconds(11)))
       try cache.set(text, forKey: "never")
-      try cache.set(text, forKey: String(repeating: "long", count: 300), expiresIn: .seconds(10))
+      try cache.set(text, forKey: String(repeating: "long", count: 300), expires: .after(.seconds(10)))
       try place.settle(cache)
       clock.advance(by: probe)
       let isLive = probe < .seconds(10)
@@ -125,11 +125,11 @@ import Testing
   ) throws {
     let cache = try open()
     try cache.set("old", forKey: "key")
-    try cache.set("new", forKey: "key", expiresIn: expiry)
+    try cache.set("new", forKey: "key", expires: .after(expiry))
     try expect("key", in: cache, isLive: false)
     let loads = Guarded(0)
     for round in 1...3 {
-      let value = try cache.value(Int.self, forKey: "load", expiresIn: expiry) {
+      let value = try cache.value(Int.self, forKey: "load", expires: .after(expiry)) {
         loads {
           $0 += 1; return $0
         }
@@ -142,9 +142,9 @@ import Testing
 
   @Test func aVeryLongTimeIsNoOverflow() throws {
     let cache = try open()
-    try cache.set("v", forKey: "key", expiresIn: .seconds(Int64.max))
-    try cache.set("v", forKey: "other", expiresIn: .seconds(9_000_000_000))
-    cache.memoryCache.removeAll()
+    try cache.set("v", forKey: "key", expires: .after(.seconds(Int64.max)))
+    try cache.set("v", forKey: "other", expires: .after(.seconds(9_000_000_000)))
+    cache.memory.removeAll()
     try expect("key", in: cache, isLive: true)
     try expect("other", in: cache, isLive: true)
     try cache.close()
@@ -152,13 +152,13 @@ import Testing
 
   @Test(arguments: Place.allCases) func replacingWithoutAnExpiryMakesItLive(_ place: Place) throws {
     let cache = try open()
-    try cache.set("short", forKey: "key", expiresIn: .seconds(5))
+    try cache.set("short", forKey: "key", expires: .after(.seconds(5)))
     try place.settle(cache)
     try cache.set("long", forKey: "key")
     try place.settle(cache)
     clock.advance(by: .seconds(100))
     #expect(try cache.value(String.self, forKey: "key") == "long")
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     try expect("key", in: cache, isLive: true)
     #expect(try cache.entries().first?.expiration == nil)
     try cache.close()
@@ -166,7 +166,7 @@ import Testing
 
   @Test func anExpirySurvivesReopening() throws {
     let cache = try open()
-    try cache.set("v", forKey: "key", expiresIn: .seconds(10))
+    try cache.set("v", forKey: "key", expires: .after(.seconds(10)))
     let expiration = try #require(try cache.entries().first?.expiration)
     #expect(abs(expiration.timeIntervalSince1970 - Double(clock.now) / 1e9 - 10) < 0.001)
     try cache.close()
@@ -182,7 +182,7 @@ import Testing
 
   @Test func anExpirySurvivesAJournal() throws {
     let cache = try open()
-    try cache.set("v", forKey: "key", expiresIn: .seconds(10))
+    try cache.set("v", forKey: "key", expires: .after(.seconds(10)))
     let crashed = directory.crashed(cache)
     try cache.close()
     clock.advance(by: .seconds(10))
@@ -193,7 +193,7 @@ import Testing
 
   @Test func aClockThatIsSetBackMakesNoneLivePermanently() throws {
     let cache = try open()
-    try cache.set("v", forKey: "key", expiresIn: .seconds(10))
+    try cache.set("v", forKey: "key", expires: .after(.seconds(10)))
     clock.set(clock.now - 3_600_000_000_000)
     try expect("key", in: cache, isLive: true)
     clock.set(clock.now + 3_600_000_000_000 + 10_000_000_000)
@@ -205,37 +205,38 @@ import Testing
     let cache = try open()
     for index in 0..<100 {
       try cache.set(
-        String(repeating: "v", count: index * 30), forKey: "k\(index)", expiresIn: .seconds(index % 2 == 0 ? 5 : 500))
+        String(repeating: "v", count: index * 30), forKey: "k\(index)",
+        expires: .after(.seconds(index % 2 == 0 ? 5 : 500)))
     }
     try cache.set("v", forKey: "never")
     #expect(cache.count == 101)
     clock.advance(by: .seconds(6))
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 51)
     #expect(try cache.entries().count == 51)
-    #expect(cache.diskCache.statistics.expirations == 50)
+    #expect(cache.statistics.expirations == 50)
     clock.advance(by: .seconds(600))
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(try cache.entries().map(\.key) == ["never"])
     #expect(cache.count == 1)
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     try cache.close()
   }
 
   @Test func expiredEntriesAreRemovedInTheBackground() throws {
     let cache = try open()
-    try cache.set("v", forKey: "key", expiresIn: .seconds(5))
+    try cache.set("v", forKey: "key", expires: .after(.seconds(5)))
     try cache.set("v", forKey: "other")
     try cache.flush()
-    cache.diskCache.autoTrimInterval = .seconds(20)
+    cache.disk.autoTrimInterval = .seconds(20)
     clock.advance(by: .seconds(21))
     // Jobs run in order, so this waits for earlier ones.
     try cache.store.onWriterThread { .success(()) }
     #expect(cache.count == 1)
-    #expect(cache.memoryCache.count == 1)
-    try cache.set("v", forKey: "key", expiresIn: .seconds(5))
-    cache.diskCache.autoTrimInterval = .zero
+    #expect(cache.memory.count == 1)
+    try cache.set("v", forKey: "key", expires: .after(.seconds(5)))
+    cache.disk.autoTrimInterval = .zero
     clock.advance(by: .seconds(1_000))
     try cache.store.onWriterThread { .success(()) }
     #expect(cache.count == 2)

@@ -32,7 +32,7 @@ import Testing
   }
 
   private func take(_ cache: LMDBCache, _ entries: [ImportedEntry], replacing: Bool = false) throws -> [Bool] {
-    try cache.diskCache.take(entries, replacing: replacing, beside: cache.memoryCache)
+    try cache.withoutMemory.take(entries, replacing: replacing, beside: cache.memory)
   }
 
   @Test(arguments: Company.allCases, Place.allCases)

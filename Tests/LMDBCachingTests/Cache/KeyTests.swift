@@ -86,7 +86,7 @@ import Testing
     #expect(try cache.entries(withPrefix: prefix).map { Array($0.key.utf8) } == Keys.sorted(inside))
     #expect(
       try cache.read { try $0.entries(withPrefix: prefix) }.map { Array($0.key.utf8) } == Keys.sorted(inside))
-    try cache.removeAll(withPrefix: prefix)
+    try cache.removeAll(.prefix(prefix))
     for key in inside { #expect(try cache.value(Int.self, forKey: key) == nil) }
     for key in outside { #expect(try cache.value(Int.self, forKey: key) == 1) }
     #expect(try cache.entries().map { Array($0.key.utf8) } == Keys.sorted(outside))
@@ -100,7 +100,7 @@ import Testing
     for index in 0..<count { try cache.set(index, forKey: "\(index % 3)/\(index)") }
     for index in 0..<60 { try cache.set(index, forKey: "1/" + String(repeating: "k", count: 600) + String(index)) }
     if committed { try cache.flush() }
-    try cache.removeAll(withPrefix: "1/")
+    try cache.removeAll(.prefix("1/"))
     try cache.set(7, forKey: "1/new")
     #expect(try cache.entries(withPrefix: "1/").map(\.key) == ["1/new"])
     #expect(cache.count == count - count / 3 + 1)
@@ -138,7 +138,7 @@ import Testing
     let key = String(repeating: "k", count: 16 << 20)
     try cache.set(1, forKey: key)
     #expect(errorCode { try cache.set(2, forKey: key + "k") } == .invalidArgument)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(Int.self, forKey: key) == 1)
     #expect(try cache.value(Int.self, forKey: key + "k") == nil)
     try cache.close()

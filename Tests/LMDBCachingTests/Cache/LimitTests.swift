@@ -31,15 +31,15 @@ import Testing
         $0.memory = isUnlimited ? .unlimited : CacheConfiguration.Memory()
         $0.disk = isUnlimited ? .unlimited : CacheConfiguration.Disk()
       }
-      cache.diskCache.autoTrimInterval = .zero
+      cache.disk.autoTrimInterval = .zero
       try fill(cache, 6, cost: 1 << 30)
-      #expect(cache.memoryCache.count == (isUnlimited ? 6 : 0))
-      try cache.diskCache.trimToLimits()
+      #expect(cache.memory.count == (isUnlimited ? 6 : 0))
+      try cache.disk.trim(to: .limits)
       #expect(cache.count == (isUnlimited ? 6 : 4))
       for index in 0..<6 { try cache.set(index, forKey: key(index), cost: 100 << 20) }
-      #expect(cache.memoryCache.count == (isUnlimited ? 6 : 2))
+      #expect(cache.memory.count == (isUnlimited ? 6 : 2))
       #expect(
-        (cache.memoryCache.countLimit == .max) == isUnlimited && (cache.diskCache.countLimit == .max) == isUnlimited)
+        (cache.memory.countLimit == .max) == isUnlimited && (cache.disk.countLimit == .max) == isUnlimited)
       try cache.removeAll()
       try cache.close()
     }
@@ -53,14 +53,14 @@ import Testing
     clock.advance(by: .seconds(600))
     #expect(try cache.value(Int.self, forKey: key(0)) == 0)
     try cache.flush()
-    cache.memoryCache.removeAll()
-    #expect(try cache.diskCache.value(Int.self, forKey: key(1)) == 1)
+    cache.memory.removeAll()
+    #expect(try cache.withoutMemory.value(Int.self, forKey: key(1)) == 1)
     #expect(try cache.withBytes(forKey: key(2)) { $0.byteCount } == 8)
     #expect(try cache.value(Int.self, forKey: key(3)) == 3)
     #expect(cache.contains(key(4)))
     #expect(try cache.read { try $0.value(Int.self, forKey: key(5)) } == 5)
     #expect(try cache.entries().count == 100)
-    try cache.trim(toCount: 10)
+    try cache.trim(to: .count(10))
     let kept = try cache.entries().map(\.key)
     #expect(Set(kept).isSuperset(of: [key(1), key(2), key(3)]))
     #expect(!kept.contains(key(4)) && !kept.contains(key(5)))
@@ -73,10 +73,10 @@ import Testing
   @Test func entriesThatCostNothingNeedNotGo() throws {
     let cache = try directory.openDisk()
     for index in 0..<5 { try cache.set(index, forKey: "\(index)", cost: 0) }
-    try cache.trim(toCost: 0)
+    try cache.trim(to: .cost(0))
     #expect(cache.count == 5)
     try cache.set(1, forKey: "costly", cost: 1)
-    try cache.trim(toCost: 0)
+    try cache.trim(to: .cost(0))
     #expect(cache.totalCost == 0 && cache.count == 0)
     try cache.close()
   }
@@ -86,7 +86,7 @@ import Testing
     try fill(cache, 50)
     clock.advance(by: .seconds(600))
     for index in 0..<5 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
-    try cache.diskCache.trim(toCount: 5)
+    try cache.disk.trim(to: .count(5))
     #expect(try cache.entries().map(\.key) == (0..<5).map(key))
     #expect(cache.statistics.memoryHits == 5)
     try cache.close()
@@ -97,13 +97,13 @@ import Testing
     try fill(cache, 20)
     try cache.flush()
     clock.advance(by: .seconds(600))
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     for index in 0..<3 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
     cache.store.enqueueMaintenance()
     try cache.store.onWriterThread { .success(()) }
     try cache.close()
     let reopened = try open()
-    try reopened.trim(toCount: 3)
+    try reopened.trim(to: .count(3))
     #expect(try reopened.entries().map(\.key) == (0..<3).map(key))
     for index in 0..<3 { #expect(try reopened.value(Int.self, forKey: key(index)) == index) }
     try reopened.close()
@@ -111,16 +111,16 @@ import Testing
 
   @Test func theCountLimitHolds() throws {
     let cache = try open { $0.disk.countLimit = 100 }
-    #expect(cache.diskCache.countLimit == 100)
+    #expect(cache.disk.countLimit == 100)
     try fill(cache, 100)
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 100)
-    cache.diskCache.countLimit = 30
-    try cache.diskCache.trimToLimits()
+    cache.disk.countLimit = 30
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 30)
     #expect(try cache.entries().map(\.key) == (70..<100).map(key))
-    cache.diskCache.countLimit = 0
-    try cache.diskCache.trimToLimits()
+    cache.disk.countLimit = 0
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 0)
     #expect(cache.totalCost == 0)
     #expect(try cache.value(Int.self, forKey: key(99)) == nil)
@@ -131,28 +131,29 @@ import Testing
     let cache = try open()
     try fill(cache, 20, cost: 5)
     try await cache.flush()
-    let (disk, memory) = (cache.diskCache, cache.memoryCache)
+    let (disk, memory) = try (cache.withoutMemory, cache.memory)
     for trim in [
-      { try cache.trim(toCount: -1) }, { try cache.trim(toCost: -1) }, { try cache.trim(toAge: .seconds(-1)) },
+      { try cache.trim(to: .count(-1)) }, { try cache.trim(to: .cost(-1)) }, { try cache.trim(to: .age(.seconds(-1))) },
     ] {
       #expect(errorCode { try trim() } == .invalidArgument)
     }
-    for trim in [{ try disk.trim(toCount: -1) }, { try disk.trim(toCost: -1) }, { try disk.trim(toAge: .seconds(-1)) }]
-    {
+    for trim in [
+      { try disk.trim(to: .count(-1)) }, { try disk.trim(to: .cost(-1)) }, { try disk.trim(to: .age(.seconds(-1))) },
+    ] {
       #expect(errorCode { try trim() } == .invalidArgument)
     }
-    #expect(await errorCode { try await cache.trim(toCount: -1) } == .invalidArgument)
-    #expect(await errorCode { try await disk.trim(toCost: .min) } == .invalidArgument)
+    #expect(await errorCode { try await cache.trim(to: .count(-1)) } == .invalidArgument)
+    #expect(await errorCode { try await disk.trim(to: .cost(.min)) } == .invalidArgument)
     let unknown = Date(timeIntervalSince1970: .nan)
-    #expect(await errorCode { try await cache.removeAll(createdBefore: unknown) } == .invalidArgument)
-    #expect(await errorCode { try await disk.removeAll(createdBefore: unknown) } == .invalidArgument)
+    #expect(await errorCode { try await cache.removeAll(.createdBefore(unknown)) } == .invalidArgument)
+    #expect(await errorCode { try await disk.removeAll(.createdBefore(unknown)) } == .invalidArgument)
     let codes = Guarded<[CacheError.Code?]>([])
-    cache.trim(toAge: .seconds(-1)) { error in codes { $0.append(error?.code) } }
-    disk.trim(toCount: -1) { error in codes { $0.append(error?.code) } }
+    cache.trim(to: .age(.seconds(-1))) { error in codes { $0.append(error?.code) } }
+    disk.trim(to: .count(-1)) { error in codes { $0.append(error?.code) } }
     #expect(try await becomesTrue { codes.current == [.invalidArgument, .invalidArgument] })
-    memory.trim(toCount: -1)
-    memory.trim(toCost: -1)
-    memory.trim(toAge: .seconds(-1))
+    memory.trim(to: .count(-1))
+    memory.trim(to: .cost(-1))
+    memory.trim(to: .age(.seconds(-1)))
     for limit in [-1, Int.min] {
       (memory.countLimit, memory.costLimit, memory.ageLimit) = (limit, limit, .seconds(-1))
       (disk.countLimit, disk.costLimit, disk.ageLimit, disk.freeDiskSpaceLimit) = (limit, limit, .seconds(-1), limit)
@@ -161,7 +162,7 @@ import Testing
     }
     try cache.set(1, forKey: "one more")
     clock.advance(by: .seconds(60))
-    try await disk.trimToLimits()
+    try await disk.disk.trim(to: .limits)
     #expect(cache.count == 21 && memory.count == 21)
     try await cache.close()
   }
@@ -184,15 +185,15 @@ import Testing
     }
     #expect(cache.totalCost == 10 << 40)
     #expect(try cache.entries().allSatisfy { $0.cost == 1 << 40 })
-    cache.diskCache.costLimit = 5 << 40
-    try cache.diskCache.trimToLimits()
+    cache.disk.costLimit = 5 << 40
+    try cache.disk.trim(to: .limits)
     #expect(cache.totalCost == 5 << 40)
     #expect(cache.count == 5)
     try cache.set(0, forKey: key(9), cost: 7)
     #expect(cache.totalCost == 4 << 40 + 7)
-    try cache.trim(toCost: 7)
+    try cache.trim(to: .cost(7))
     #expect(cache.totalCost == 7)
-    try cache.trim(toCost: 0)
+    try cache.trim(to: .cost(0))
     #expect(cache.count == 0)
     try cache.close()
   }
@@ -204,7 +205,7 @@ import Testing
     try cache.set(Data(count: 2_000_000), forKey: "file")
     #expect(try cache.entries().map(\.cost) == [8, 2_000_004, 103])
     #expect(cache.totalCost == 8 + 2_000_004 + 103)
-    #expect(cache.memoryCache.totalCost == cache.totalCost)
+    #expect(cache.memory.totalCost == cache.totalCost)
     try cache.close()
   }
 
@@ -212,18 +213,18 @@ import Testing
     let cache = try open { $0.disk.ageLimit = .seconds(3_600) }
     try fill(cache, 10)
     clock.advance(by: .seconds(3_000))
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     try cache.flush()
-    #expect(try cache.diskCache.value(Int.self, forKey: key(3)) == 3)
+    #expect(try cache.withoutMemory.value(Int.self, forKey: key(3)) == 3)
     #expect(try cache.value(Int.self, forKey: key(4)) == 4)
     clock.advance(by: .seconds(700))
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(try cache.entries().map(\.key) == [key(3), key(4)])
-    cache.diskCache.ageLimit = nil
+    cache.disk.ageLimit = nil
     clock.advance(by: .seconds(90_000))
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 2)
-    try cache.trim(toAge: .seconds(60))
+    try cache.trim(to: .age(.seconds(60)))
     #expect(cache.count == 0)
     try cache.close()
   }
@@ -238,13 +239,13 @@ import Testing
     // Only writes make an entry younger.
     #expect(try cache.value(Int.self, forKey: key(0)) == 0)
     try cache.set(10, forKey: key(1))
-    try cache.removeAll(createdBefore: clock.date - 350)
-    #expect(try cache.entries().map(\.key) == [1, 3, 4, 5].map(key) && !cache.memoryCache.contains(key(0)))
-    try cache.removeAll(createdBefore: clock.date - 50)
+    try cache.removeAll(.createdBefore(clock.date - 350))
+    #expect(try cache.entries().map(\.key) == [1, 3, 4, 5].map(key) && !cache.memory.contains(key(0)))
+    try cache.removeAll(.createdBefore(clock.date - 50))
     #expect(try cache.entries().map(\.key) == [key(1)])
-    try cache.removeAll(createdBefore: .distantPast)
+    try cache.removeAll(.createdBefore(.distantPast))
     #expect(cache.count == 1)
-    try cache.diskCache.removeAll(createdBefore: .distantFuture)
+    try cache.withoutMemory.removeAll(.createdBefore(.distantFuture))
     #expect(cache.count == 0)
     #expect(try cache.value(Int.self, forKey: key(1)) == nil)
     try cache.close()
@@ -256,8 +257,8 @@ import Testing
     try fill(cache, 20, cost: 10)
     try cache.set(1, forKey: "large", cost: 1_001)
     try cache.set(1, forKey: "as large as may be", cost: 800)
-    cache.diskCache.costLimit = 1_000
-    try cache.diskCache.trimToLimits()
+    cache.disk.costLimit = 1_000
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 21 && cache.totalCost == 1_000 && !cache.contains("large"))
     try cache.close()
   }
@@ -265,11 +266,11 @@ import Testing
   @Test(arguments: [nil, 0, 1, 1 << 50] as [Int?]) func freeDiskSpaceIsLeft(_ cost: Int?) throws {
     let cache = try open()
     try fill(cache, 50, cost: cost)
-    cache.diskCache.freeDiskSpaceLimit = 1
-    try cache.diskCache.trimToLimits()
+    cache.disk.freeSpaceLimit = 1
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 50)
-    cache.diskCache.freeDiskSpaceLimit = .max
-    try cache.diskCache.trimToLimits()
+    cache.disk.freeSpaceLimit = .max
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 0)
     try cache.close()
   }
@@ -322,28 +323,28 @@ import Testing
       $0.memory.countLimit = 10; $0.memory.ageLimit = .seconds(100)
     }
     try fill(cache, 50)
-    #expect(cache.memoryCache.count == 10)
+    #expect(cache.memory.count == 10)
     #expect(cache.count == 50)
     for index in 0..<50 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
-    #expect(cache.memoryCache.count == 10)
+    #expect(cache.memory.count == 10)
     clock.advance(by: .seconds(200))
-    #expect(cache.memoryCache.count == 0)
+    #expect(cache.memory.count == 0)
     #expect(try cache.value(Int.self, forKey: key(49)) == 49)
-    cache.memoryCache.costLimit = 5
-    #expect(cache.memoryCache.count == 0)
+    cache.memory.costLimit = 5
+    #expect(cache.memory.count == 0)
     try cache.set("too costly for memory", forKey: "key")
     #expect(try cache.value(String.self, forKey: "key") == "too costly for memory")
-    #expect(cache.memoryCache.count == 0)
+    #expect(cache.memory.count == 0)
     try cache.close()
   }
 
   @Test func entriesEvictedFromTheDiskAreNotServedFromMemory() throws {
     let cache = try open()
     try fill(cache, 100)
-    try cache.diskCache.trim(toCount: 10)
+    try cache.disk.trim(to: .count(10))
     for index in 0..<90 { #expect(try cache.value(Int.self, forKey: key(index)) == nil) }
     for index in 90..<100 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
-    try cache.diskCache.trim(toCount: 0)
+    try cache.disk.trim(to: .count(0))
     for index in 90..<100 { #expect(try cache.value(Int.self, forKey: key(index)) == nil) }
     try cache.close()
   }
@@ -354,14 +355,14 @@ import Testing
     clock.advance(by: .seconds(1))
     try cache.set(SlowlyDecoded(number: 2), forKey: key(1))
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     let read = try SlowlyDecoded.$whileDecoding.withValue({
-      do { try cache.diskCache.trim(toCount: count) } catch { Issue.record(error) }
+      do { try cache.disk.trim(to: .count(count)) } catch { Issue.record(error) }
     }) {
       try cache.value(SlowlyDecoded.self, forKey: key(0))
     }
     #expect(read?.number == 1)
-    #expect(try !cache.containsValue(forKey: key(0)) && !cache.memoryCache.contains(key(0)))
+    #expect(try !cache.contains(key(0)) && !cache.memory.contains(key(0)))
     #expect(try cache.value(SlowlyDecoded.self, forKey: key(0)) == nil)
     #expect(try cache.value(SlowlyDecoded.self, forKey: key(1))?.number == (count == 0 ? nil : 2))
     try cache.close()
@@ -377,7 +378,7 @@ import Testing
       }
       clock.advance(by: .seconds(60))
     }
-    try cache.trim(toCount: 10_000)
+    try cache.trim(to: .count(10_000))
     #expect(cache.count == 10_000)
     #expect(cache.totalCost == 20_000)
     #expect(try cache.entries().map(\.key) == (15_000..<25_000).map(key))

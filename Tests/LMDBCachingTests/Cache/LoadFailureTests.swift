@@ -47,7 +47,7 @@ import Testing
     try place.settle(cache)
     #expect(try await value(Int.self, cache, isTask: isTask) { 7 } == 7)
     #expect(try cache.value(Int.self, forKey: "key") == 7)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try await value(Int.self, cache, isTask: isTask) { throw Failure() } == 7)
     let statistics = cache.statistics
     #expect(statistics.loads == 1 && statistics.failedLoads == 0)
@@ -84,7 +84,7 @@ import Testing
     let statistics = cache.statistics
     #expect(statistics.misses == before.misses + 1)
     #expect(statistics.memoryHits + statistics.diskHits == before.memoryHits + before.diskHits)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value([String: Int].self, forKey: "key") == ["loaded": 2])
     try await cache.flush()
     try await cache.close()
@@ -95,7 +95,7 @@ import Testing
     let cache = try open()
     try cache.set(1, forKey: "key")
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     let session = FaultInjection.begin(.directory(directory.path), [.init(.txnRenew, returns: EIO, count: .max)])
     #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { fatalError() }) } == .storageFailed)
     FaultInjection.end(session)
@@ -233,7 +233,7 @@ import Testing
     for round in 0..<2 {
       for index in 0..<100 {
         #expect(try cache.value(Int.self, forKey: "key\(index)", load: { index }) == index)
-        if round == 1 { cache.memoryCache.removeAll() }
+        if round == 1 { cache.memory.removeAll() }
       }
     }
     let statistics = cache.statistics

@@ -167,7 +167,7 @@ import Testing
       if found != expected {
         throw Mismatch("\(key) is \(String(describing: found)), not \(String(describing: expected))")
       }
-      if cache.contains(key) != (expected != nil) { throw Mismatch("contains \(key)") }
+      if try cache.contains(key) != (expected != nil) { throw Mismatch("contains \(key)") }
       count("plain read")
     }
 
@@ -179,7 +179,7 @@ import Testing
         entries[key] = nil
       case 1:
         let seconds = random.below(10) + 1
-        try cache.set(value, forKey: key, expiresIn: .seconds(seconds))
+        try cache.set(value, forKey: key, expires: .after(.seconds(seconds)))
         let expires = now + Int64(seconds) * 1_000_000_000
         entries[key] = Entry(value: value, expires: expires, kept: expires)
       default:
@@ -194,9 +194,9 @@ import Testing
       case 0..<9: try read()
       case 9..<11: try readPlainly()
       case 11: try write()
-      case 12: cache.memoryCache.removeAll()
+      case 12: cache.memory.removeAll()
       case 13: try cache.flush()
-      case 14: try cache.diskCache.trimToLimits()
+      case 14: try cache.disk.trim(to: .limits)
       case 15:
         if random.below(4) > 0 { return }
         try cache.close()

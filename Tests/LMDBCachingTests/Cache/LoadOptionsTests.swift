@@ -312,10 +312,10 @@ import Testing
     let options = Self.options(10_000) { $0.failSafe = .seconds(100) }
     for key in ["a", "b", "c"] { #expect(try cache.value(Int.self, forKey: key, options: options) { _ in 1 } == 1) }
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     clock.advance(by: .seconds(1_000))
     #expect(try cache.value(Int.self, forKey: "a", options: options) { _ in 2 } == 1)
-    try cache.diskCache.trim(toCount: 1)
+    try cache.disk.trim(to: .count(1))
     #expect(try cache.entries().map(\.key) == ["a"])
     try cache.close()
   }
@@ -514,17 +514,17 @@ import Testing
     let options = Self.options(10) { $0.failSafe = .seconds(1_000) }
     var cache = try open()
     #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
-    try cache.set(2, forKey: "other", expiresIn: .seconds(10))
+    try cache.set(2, forKey: "other", expires: .after(.seconds(10)))
     try cache.close()
     clock.advance(by: .seconds(500))
     cache = try open { $0.disk.verification = .always }
     #expect(cache.recovery == nil)
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 1)
     source.fails = true
     #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
     clock.advance(by: .seconds(600))
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 0)
     try cache.close()
   }
@@ -563,9 +563,9 @@ import Testing
         }
         for await found in group { #expect(found == round || found == round - 1) }
       }
-      #expect(try await becomesTrue { cache.memoryCache.contains("key") })
+      #expect(try await becomesTrue { cache.memory.contains("key") })
       #expect(source.calls <= round)
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       clock.advance(by: .seconds(11))
     }
     try await cache.close()

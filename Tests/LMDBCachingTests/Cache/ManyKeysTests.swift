@@ -22,7 +22,7 @@ import Testing
     #expect(values == numbers.map { $0 < 500 ? Self.text($0) : nil })
     let statistics = cache.statistics
     #expect(statistics.hits == numbers.count { $0 < 500 } && statistics.misses == numbers.count { $0 >= 500 })
-    cache.removeValues(forKeys: (0..<250).map { "key\($0)" })
+    cache.removeAll(.keys((0..<250).map { "key\($0)" }))
     #expect(cache.count == 250)
     #expect(cache.values(forKeys: ["key249", "key250", "key250"]) == [nil, Self.text(250), Self.text(250)])
   }
@@ -30,11 +30,11 @@ import Testing
   @Test func memoryCountsThemAsAccesses() {
     let clock = ManualClock()
     let cache = MemoryCache<Int, Int>(clock: .manual(clock))
-    cache.set([(key: 1, value: 1), (key: 2, value: 2)], expiresIn: .seconds(100), cost: 7)
+    cache.set([(key: 1, value: 1), (key: 2, value: 2)], expires: .after(.seconds(100)), cost: 7)
     #expect(cache.totalCost == 14)
     clock.advance(by: .seconds(10))
     #expect(cache.values(forKeys: [2, 3]) == [2, nil])
-    cache.trim(toAge: .seconds(5))
+    cache.trim(to: .age(.seconds(5)))
     #expect(cache.values(forKeys: [1, 2]) == [nil, 2])
     clock.advance(by: .seconds(90))
     #expect(cache.values(forKeys: [1, 2]) == [nil, nil])
@@ -74,14 +74,14 @@ import Testing
     var expected: [String: String] = [:]
     try cache.set((0..<400).map { (key: "key\($0)", value: Self.text($0)) })
     for number in 0..<400 { expected["key\(number)"] = Self.text(number) }
-    try cache.set([(key: "key7", value: "expires")], expiresIn: .seconds(1))
+    try cache.set([(key: "key7", value: "expires")], expires: .after(.seconds(1)))
     expected["key7"] = nil
     try cache.flush()
     for number in stride(from: 0, to: 500, by: 3) {
       try cache.set(Self.text(number + 1), forKey: "key\(number)")
       expected["key\(number)"] = Self.text(number + 1)
     }
-    try cache.removeValues(forKeys: (0..<400).filter { $0 % 11 == 0 }.map { "key\($0)" })
+    try cache.removeAll(.keys((0..<400).filter { $0 % 11 == 0 }.map { "key\($0)" }))
     for number in 0..<400 where number % 11 == 0 { expected["key\(number)"] = nil }
     let long = String(repeating: "k", count: 3_000)
     try cache.set("of a long key", forKey: long)
@@ -139,9 +139,9 @@ import Testing
   @Test func eachCountsForTheCost() throws {
     let cache = try directory.open()
     try cache.set((0..<10).map { (key: "key\($0)", value: $0) }, cost: 7)
-    try cache.diskCache.set((10..<20).map { (key: "key\($0)", value: $0) }, cost: 5)
-    #expect(cache.memoryCache.totalCost == 70)
-    #expect(try cache.totalEntryCost() == 120)
+    try cache.withoutMemory.set((10..<20).map { (key: "key\($0)", value: $0) }, cost: 5)
+    #expect(cache.memory.totalCost == 70)
+    #expect(try cache.totalCost == 120)
     try cache.close()
   }
 
@@ -152,7 +152,7 @@ import Testing
     let keys = (0..<300).map { "key\($0)" }
     try cache.set(keys.enumerated().map { (key: $1, value: $0) })
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     for number in 0..<100 { _ = try cache.value(Int.self, forKey: "key\(number)") }
     let before = cache.statistics
     #expect(try cache.values(Int.self, forKeys: keys + ["none"]) == Array(0..<300) + [nil])
@@ -163,12 +163,12 @@ import Testing
     #expect(try cache.values(Data.self, forKeys: []) == [])
     #expect(cache.statistics.memoryHits - between.memoryHits == 300)
     #expect(cache.statistics.diskHits == between.diskHits)
-    try cache.removeValues(forKeys: keys.prefix(299))
+    try cache.removeAll(.keys(keys.prefix(299)))
     #expect(try cache.entries().map(\.key) == ["key299"])
     try cache.close()
     #expect(errorCode { try cache.values(Int.self, forKeys: keys) } == .closed)
     #expect(errorCode { try cache.values(Int.self, forKeys: []) } == .closed)
-    #expect(errorCode { try cache.diskCache.values(Int.self, forKeys: []) } == .closed)
+    #expect(errorCode { try cache.withoutMemory.values(Int.self, forKeys: []) } == .closed)
   }
 
   @Test func whatAnotherProcessReplacedIsReadAnew() throws {

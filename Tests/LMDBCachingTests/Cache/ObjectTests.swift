@@ -33,7 +33,7 @@ final class OneWay: NSObject, NSCoding {
     let formats: [ArchiveFormat] =
       archiving == .cbor ? [.objectGraph, .objectGraph, .string] : [.keyedArchive, .keyedArchive, .keyedArchive]
     #expect(try cache.entries().map(\.format) == formats)
-    #expect(try cache.diskCache.object(forKey: "note") is Note)
+    #expect(try cache.withoutMemory.object(forKey: "note") is Note)
     // Cached in memory from now on: the same instance each time.
     let again = try #require(try cache.object(forKey: "note") as? Note)
     #expect(try cache.object(forKey: "note") as? Note === again)
@@ -70,7 +70,7 @@ final class OneWay: NSObject, NSCoding {
     #expect(try cache.value(Int.self, forKey: "number") == 42 && cache.value(Int?.self, forKey: "number") == 42)
     #expect(try cache.value([Int].self, forKey: "array") == [1, 2])
     #expect(try cache.value(Person.self, forKey: "person") == Person(name: "Ada", tags: ["x", "y"], born: born))
-    #expect(try cache.diskCache.value([Int].self, forKey: "array") == [1, 2])
+    #expect(try cache.withoutMemory.value([Int].self, forKey: "array") == [1, 2])
     #expect(try cache.values([Int].self, forKeys: ["array", "none"]) == [[1, 2], nil])
     #expect(errorCode { try cache.value(Int.self, forKey: "string") } == .typeMismatch)
     #expect(errorCode { try cache.value([String].self, forKey: "array") } == .typeMismatch)
@@ -129,7 +129,7 @@ final class OneWay: NSObject, NSCoding {
     let cache = try directory.open { $0.objectCoding.archiving = archiving }
     let object = Self.foundationObjects[index]
     try cache.setObject(object, forKey: "object")
-    #expect(object.isEqual(try cache.diskCache.object(forKey: "object")))
+    #expect(object.isEqual(try cache.withoutMemory.object(forKey: "object")))
     try cache.close()
   }
 
@@ -145,7 +145,7 @@ final class OneWay: NSObject, NSCoding {
     let cache = try directory.open { $0.objectCoding.archiving = .keyedArchive }
     try cache.setObject(NSString(string: "old"), forKey: "key")
     #expect(errorCode { try cache.setObject(Self.unreadable[index], forKey: "key") } == .encodingFailed)
-    #expect(try cache.diskCache.object(forKey: "key") as? NSString == "old")
+    #expect(try cache.withoutMemory.object(forKey: "key") as? NSString == "old")
     try cache.close()
   }
 
@@ -164,7 +164,7 @@ final class OneWay: NSObject, NSCoding {
     #expect(!cache.containsObject(forKey: "key"))
     #expect(try cache.object(forKey: "key") == nil)
     try cache.setObject(NSString(string: "text"), forKey: "key")
-    try cache.diskCache.setObject(nil, forKey: "key")
+    try cache.withoutMemory.setObject(nil, forKey: "key")
     #expect(try cache.object(forKey: "key") == nil)
     #expect(cache.count == 0)
     try cache.close()
@@ -275,15 +275,15 @@ final class OneWay: NSObject, NSCoding {
 
   @Test func inTasksRemovingAllSuspends() async throws {
     let cache = try directory.open()
-    try cache.setObject(NSString(string: "v"), forKey: "key", expiresIn: .seconds(60), cost: 5)
+    try cache.setObject(NSString(string: "v"), forKey: "key", expires: .after(.seconds(60)), cost: 5)
     #expect(cache.totalCost == 5)
     try await cache.removeAllObjects()
     #expect(!cache.containsObject(forKey: "key"))
-    try await cache.diskCache.removeAllObjects()
+    try await cache.withoutMemory.removeAllObjects()
     try await cache.close()
     #expect(errorCode { try cache.object(forKey: "key") } == .closed)
     #expect(errorCode { try cache.setObject(nil, forKey: "key") } == .closed)
-    #expect(await errorCode { try await cache.diskCache.removeAllObjects() } == .closed)
+    #expect(await errorCode { try await cache.withoutMemory.removeAllObjects() } == .closed)
   }
 
   // MARK: The disk tier alone, with YYDiskCache's names
@@ -293,8 +293,10 @@ final class OneWay: NSObject, NSCoding {
     try cache.setObject(NSString(string: "v"), forKey: "key", cost: 5)
     #expect(cache.containsObject(forKey: "key") && !cache.containsObject(forKey: "other"))
     #expect(try cache.object(forKey: "key") as? NSString == "v")
-    #expect(try !cache.setObjectIfAbsent(NSString(string: "w"), forKey: "key"))
-    #expect(try cache.setObjectIfAbsent(Note(title: "t", count: 1), forKey: "note", expiresIn: .seconds(60), cost: 2))
+    #expect(try !cache.setObject(NSString(string: "w"), forKey: "key", if: .absent))
+    #expect(
+      try cache.setObject(
+        Note(title: "t", count: 1), forKey: "note", expires: .after(.seconds(60)), cost: 2, if: .absent))
     #expect((try cache.object(forKey: "note") as? Note)?.title == "t")
     #expect(try cache.entry(forKey: "note")?.expiration != nil)
     #expect(cache.totalCount == 2 && cache.totalCost == 7)
@@ -353,14 +355,16 @@ final class OneWay: NSObject, NSCoding {
     let stored = Guarded<[Int]>([])
     concurrently(8) { number in
       do {
-        if try cache.setObjectIfAbsent(Note(title: "t", count: number), forKey: "note") { stored { $0.append(number) } }
+        if try cache.setObject(Note(title: "t", count: number), forKey: "note", if: .absent) {
+          stored { $0.append(number) }
+        }
       } catch {
         Issue.record(error)
       }
     }
     #expect(stored.current.count == 1)
     #expect((try cache.object(forKey: "note") as? Note)?.count == stored.current.first)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect((try cache.object(forKey: "note") as? Note)?.count == stored.current.first)
     try cache.close()
   }

@@ -55,7 +55,7 @@ import Testing
     #expect(try LMDBCache.temporary().directory.path != path)
     configuration.durability = .fast
     let other = try LMDBCache(directory: URL(fileURLWithPath: path), configuration: configuration)
-    try cache?.set(Data(count: 100_000), forKey: "long", expiresIn: .seconds(60))
+    try cache?.set(Data(count: 100_000), forKey: "long", expires: .after(.seconds(60)))
     if isClosed { try cache?.close() }
     cache = nil
     #expect(try other.value(Data.self, forKey: "long")?.count == 100_000)
@@ -79,7 +79,7 @@ import Testing
       #expect(try second.value(Int.self, forKey: "key") == round)
       try second.set(-round, forKey: "key")
       #expect(try first.value(Int.self, forKey: "key") == -round)
-      try first.diskCache.set("disk", forKey: "key")
+      try first.withoutMemory.set("disk", forKey: "key")
       #expect(try first.value(String.self, forKey: "key") == "disk")
       #expect(try second.value(String.self, forKey: "key") == "disk")
     }
@@ -87,7 +87,7 @@ import Testing
     #expect(try second.value(Int.self, forKey: "key") == nil)
     try second.set(1, forKey: "a/1")
     #expect(try first.value(Int.self, forKey: "a/1") == 1)
-    try first.diskCache.removeAll(withPrefix: "a/")
+    try first.withoutMemory.removeAll(.prefix("a/"))
     #expect(try first.value(Int.self, forKey: "a/1") == nil)
     #expect(try second.value(Int.self, forKey: "a/1") == nil)
     try first.close()
@@ -109,18 +109,18 @@ import Testing
     #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { 3 }) } == .closed)
     #expect(errorCode { try cache.removeValue(forKey: "key") } == .closed)
     #expect(errorCode { try cache.removeAll() } == .closed)
-    #expect(errorCode { try cache.removeAll(withPrefix: "k") } == .closed)
+    #expect(errorCode { try cache.removeAll(.prefix("k")) } == .closed)
     #expect(errorCode { try cache.entries() } == .closed)
     #expect(errorCode { try cache.write { $0.set(4, forKey: "key") } } == .closed)
     #expect(errorCode { try cache.read { _ in } } == .closed)
     #expect(errorCode { try cache.withBytes(forKey: "key") { _ in } } == .closed)
-    #expect(errorCode { try cache.trim(toCount: 0) } == .closed)
-    #expect(errorCode { try cache.trim(toCost: 0) } == .closed)
-    #expect(errorCode { try cache.trim(toAge: .zero) } == .closed)
+    #expect(errorCode { try cache.trim(to: .count(0)) } == .closed)
+    #expect(errorCode { try cache.trim(to: .cost(0)) } == .closed)
+    #expect(errorCode { try cache.trim(to: .age(.zero)) } == .closed)
     #expect(errorCode { try cache.flush() } == .closed)
-    #expect(errorCode { try cache.diskCache.bytesOnDisk() } == .closed)
-    #expect(errorCode { try cache.diskCache.trimToLimits() } == .closed)
-    #expect(errorCode { try cache.diskCache.value(Int.self, forKey: "key") } == .closed)
+    #expect(errorCode { try cache.disk.size } == .closed)
+    #expect(errorCode { try cache.disk.trim(to: .limits) } == .closed)
+    #expect(errorCode { try cache.withoutMemory.value(Int.self, forKey: "key") } == .closed)
     #expect(!cache.contains("key"))
     #expect(cache.count == 0 && cache.totalCost == 0)
     if case .closed = cache.health {} else { Issue.record("\(cache.health)") }
@@ -210,11 +210,11 @@ import Testing
     ] as [@Sendable (inout CacheConfiguration) -> Void])
   func endsOfRanges(_ change: @Sendable (inout CacheConfiguration) -> Void) throws {
     let cache = try directory.open(change)
-    try cache.set(Data(count: 10), forKey: "key", expiresIn: .seconds(Int64.max), cost: .max)
+    try cache.set(Data(count: 10), forKey: "key", expires: .after(.seconds(Int64.max)), cost: .max)
     _ = try cache.value(Data.self, forKey: "key")
     try cache.flush()
-    try cache.diskCache.trimToLimits()
-    try cache.trim(toAge: .seconds(Int64.max))
+    try cache.disk.trim(to: .limits)
+    try cache.trim(to: .age(.seconds(Int64.max)))
     try cache.close()
   }
 

@@ -89,7 +89,7 @@
       let cache = try directory.open()
       try cache.set("v", forKey: "key")
       try cache.flush()
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       let environment = cache.store.environment
       let transaction = try environment.beginWrite()
       try [UInt8]("key".utf8).withBytes { (key) throws(LMDBError) in

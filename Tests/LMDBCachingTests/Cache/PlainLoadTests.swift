@@ -26,11 +26,11 @@ import Testing
     load: @escaping @Sendable () throws -> Int
   ) async throws -> Int {
     if isTask {
-      return try await cache.value(Int.self, forKey: "key", expiresIn: expiresIn, cost: cost) {
+      return try await cache.value(Int.self, forKey: "key", expires: .after(expiresIn), cost: cost) {
         () async throws -> Int in try load()
       }
     }
-    return try sync { try cache.value(Int.self, forKey: "key", expiresIn: expiresIn, cost: cost, load: load) }
+    return try sync { try cache.value(Int.self, forKey: "key", expires: .after(expiresIn), cost: cost, load: load) }
   }
 
   // Keeps the compiler from choosing the asynchronous form.
@@ -49,11 +49,11 @@ import Testing
     #expect(try await value(cache, isTask: isTask) { 2 } == 2)
     // Options of the call take precedence.
     try cache.removeValue(forKey: "key")
-    #expect(try await value(cache, isTask: isTask, expiresIn: .seconds(50), cost: 3) { 3 } == 3)
+    #expect(try await value(cache, isTask: isTask, expires: .after(.seconds(50)), cost: 3) { 3 } == 3)
     let other = try #require(try cache.entry(forKey: "key"))
     #expect(other.cost == 3)
     #expect(other.expiration?.timeIntervalSince(clock.date) == 50)
-    try await cache.removeAll(taggedWith: "a")
+    try await cache.removeAll(.tag("a"))
     #expect(try cache.value(Int.self, forKey: "key") == nil)
     try await cache.close()
   }
@@ -107,7 +107,7 @@ import Testing
   func nothingIsKeptForNoTime(_ isTask: Bool, _ servedFor: Duration) async throws {
     let cache = try open { $0.staleWhileRevalidate = servedFor }
     for (number, lifetime) in [Duration.zero, .seconds(-5)].enumerated() {
-      #expect(try await value(cache, isTask: isTask, expiresIn: lifetime) { number } == number)
+      #expect(try await value(cache, isTask: isTask, expires: .after(lifetime)) { number } == number)
       #expect(try cache.value(Int.self, forKey: "key") == nil)
     }
     try await cache.close()

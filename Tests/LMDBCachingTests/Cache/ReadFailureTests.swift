@@ -17,14 +17,14 @@ import Testing
     }
     try cache.set(1, forKey: "key", cost: 7)
     try cache.flush()
-    #expect(try cache.containsValue(forKey: "key") && !cache.containsValue(forKey: "other"))
-    #expect(try cache.entryCount() == 1 && cache.totalEntryCost() == 7)
-    #expect(try cache.diskCache.containsValue(forKey: "key"))
+    #expect(try cache.contains("key") && !cache.contains("other"))
+    #expect(try cache.count == 1 && cache.totalCost == 7)
+    #expect(try cache.contains("key"))
     for round in 1...2 {
       let session = FaultInjection.begin(.directory(directory.path), [.init(.txnRenew, returns: 5, count: .max)])
-      #expect(errorCode { try cache.containsValue(forKey: "key") } == .storageFailed)
-      #expect(errorCode { try cache.entryCount() } == .storageFailed)
-      #expect(errorCode { try cache.totalEntryCost() } == .storageFailed)
+      #expect(errorCode { try cache.contains("key") } == .storageFailed)
+      #expect(errorCode { try cache.count } == .storageFailed)
+      #expect(errorCode { try cache.totalCost } == .storageFailed)
       for _ in 0..<3 {
         #expect(!cache.contains("key"))
         #expect(cache.count == 0 && cache.totalCost == 0)
@@ -37,8 +37,8 @@ import Testing
       #expect(warnings.last?.metadata["directory"] == "\(directory.path)")
     }
     try cache.close()
-    #expect(errorCode { try cache.containsValue(forKey: "key") } == .closed)
-    #expect(errorCode { try cache.entryCount() } == .closed)
+    #expect(errorCode { try cache.contains("key") } == .closed)
+    #expect(errorCode { try cache.count } == .closed)
     #expect(!cache.contains("key") && cache.count == 0)
     #expect(events.current.count { $0.level == .warning } == 2, "A closed cache is no failure.")
   }

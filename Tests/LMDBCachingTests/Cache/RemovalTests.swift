@@ -22,13 +22,13 @@ import Testing
     func happen(to cache: LMDBCache) throws {
       switch self {
       case .all: try cache.removeAll()
-      case .prefix: try cache.removeAll(withPrefix: "a/")
+      case .prefix: try cache.removeAll(.prefix("a/"))
       case .batch:
         try cache.write {
           $0.removeAll()
           $0.set("new", forKey: "b/kept")
         }
-      case .batchOfPrefix: try cache.write { $0.removeAll(withPrefix: "a/") }
+      case .batchOfPrefix: try cache.write { $0.removeAll(.prefix("a/")) }
       }
     }
   }
@@ -36,7 +36,8 @@ import Testing
   @Test(arguments: Removal.allCases, [true, false])
   func whatOneReaderFindsGoneNoOtherOneFinds(_ removal: Removal, _ isCommitted: Bool) throws {
     // The onlooker is notified before the memory tier.
-    let tier = try DiskCache(directory: directory.url, configuration: CacheDirectory.configuration(neverCommitting))
+    let tier = try LMDBCache(
+      directory: directory.url, configuration: CacheDirectory.configuration(neverCommitting).withoutMemory)
     let onlooker = Onlooker()
     tier.store.add(onlooker)
     let cache = try directory.open(neverCommitting)
@@ -45,7 +46,7 @@ import Testing
     if isCommitted { try cache.flush() }
     let looks = Guarded(0)
     onlooker.didRemoveAll = {
-      #expect(cache.memoryCache.contains("a/7"))
+      #expect(cache.memory.contains("a/7"))
       do {
         #expect(try tier.value(String.self, forKey: "a/7") == nil)
         #expect(try cache.value(String.self, forKey: "a/7") == nil)

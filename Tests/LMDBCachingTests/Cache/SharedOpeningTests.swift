@@ -50,14 +50,14 @@ import Testing
       case .many: try cache.set([(key: key, value: value)])
       case .update: _ = try cache.sync { try cache.update(String.self, forKey: key) { $0 = value } }
       case .exchange: _ = try cache.exchange(value, forKey: key)
-      case .ifAbsent: #expect(try cache.setValueIfAbsent(value, forKey: key))
+      case .ifAbsent: #expect(try cache.set(value, forKey: key, if: .absent))
       case .ifVersion:
         try cache.set("something", forKey: key)
         let version = try #require(try cache.entry(forKey: key)).version
-        #expect(try cache.set(value, forKey: key, ifVersion: version))
+        #expect(try cache.set(value, forKey: key, if: .version(version)))
       case .load: _ = try cache.sync { try cache.value(String.self, forKey: key) { value } }
       case .loadInTask: _ = try await cache.value(String.self, forKey: key) { () async throws -> String in value }
-      case .disk: try cache.diskCache.set(value, forKey: key)
+      case .disk: try cache.withoutMemory.set(value, forKey: key)
       case .touch:
         try cache.set(value, forKey: key)
         #expect(try cache.touch(forKey: key, expires: .after(.seconds(600))))
@@ -75,7 +75,7 @@ import Testing
     #expect(!filesHoldTheSecret)
     try await masked.flush()
     #expect(!filesHoldTheSecret)
-    masked.memoryCache.removeAll()
+    masked.memory.removeAll()
     #expect(try masked.value(String.self, forKey: "key") == Self.secret)
     #expect(try await masked.read { try $0.value(String.self, forKey: "key") } == Self.secret)
     #expect(try masked.values(String.self, forKeys: ["key"]) == [Self.secret])
@@ -106,8 +106,8 @@ import Testing
     let second = try open([Mask(byte: 2)])
     try first.set("one", forKey: "first")
     try second.set("two", forKey: "second")
-    first.memoryCache.removeAll()
-    second.memoryCache.removeAll()
+    first.memory.removeAll()
+    second.memory.removeAll()
     #expect(try first.value(String.self, forKey: "first") == "one")
     #expect(try second.value(String.self, forKey: "second") == "two")
     #expect(errorCode { try first.value(String.self, forKey: "second") } == .decodingFailed)
@@ -165,10 +165,10 @@ import Testing
   /// Accepts the limits of the first opening or the current ones.
   @Test func limitsMayBeThoseOfTheOpeningOrThoseOfNow() throws {
     let first = try directory.open { $0.disk.countLimit = 10 }
-    first.diskCache.countLimit = 20
+    first.disk.countLimit = 20
     for limit in [10, 20] {
       let second = try directory.open { $0.disk.countLimit = limit }
-      #expect(second.diskCache.countLimit == 20)
+      #expect(second.disk.countLimit == 20)
       try second.close()
     }
     #expect(errorCode { try directory.open { $0.disk.countLimit = 30 } } == .configurationMismatch)
@@ -214,7 +214,7 @@ import Testing
       }
     }
     for (number, cache) in caches.enumerated() {
-      #expect(cache.memoryCache.countLimit == number + 1)
+      #expect(cache.memory.countLimit == number + 1)
       #expect(try cache.value(Int.self, forKey: "\(number)") { _ in number } == number)
       #expect(
         try cache.entry(forKey: "\(number)")?.expiration?.timeIntervalSince(clock.date) == Double(10 * (number + 1)))

@@ -22,10 +22,10 @@ import Testing
     _ value: String?, _ key: String, _ cache: LMDBCache, at location: SourceLocation = #_sourceLocation
   ) throws {
     #expect(
-      try cache.contains(key) == (value != nil) && cache.containsValue(forKey: key) == (value != nil),
+      try cache.contains(key) == (value != nil) && cache.contains(key) == (value != nil),
       sourceLocation: location)
     #expect(try (cache.entry(forKey: key) == nil) == (value == nil), sourceLocation: location)
-    #expect(try cache.diskCache.value(String.self, forKey: key) == value, sourceLocation: location)
+    #expect(try cache.withoutMemory.value(String.self, forKey: key) == value, sourceLocation: location)
     #expect(try cache.withBytes(forKey: key) { $0.byteCount } == value?.utf8.count, sourceLocation: location)
     #expect(try cache.values(String.self, forKeys: [key, "nothing"]) == [value, nil], sourceLocation: location)
     #expect(try cache.value(String.self, forKey: key) == value, sourceLocation: location)
@@ -46,8 +46,8 @@ import Testing
     for (key, value) in ["one": "one", "two": "two", "three": "three", "none": "none", "long": long, "kept": "kept"] {
       try expect(value, key, cache)
     }
-    if place != .memory { cache.memoryCache.removeAll() }
-    try cache.removeAll(taggedWith: "red")
+    if place != .memory { cache.memory.removeAll() }
+    try cache.removeAll(.tag("red"))
     try afterwards.settle(cache)
     for key in ["one", "two", "long"] { try expect(nil, key, cache) }
     for key in ["three", "none", "kept"] { try expect(key, key, cache) }
@@ -65,7 +65,7 @@ import Testing
     try expect("again", "one", cache)
     try afterwards.settle(cache)
     try expect("again", "one", cache)
-    try cache.removeAll(taggedWithAnyOf: ["tag 63", "tag 5", "unknown"])
+    try cache.removeAll(.tags(["tag 63", "tag 5", "unknown"]))
     try expect(nil, "kept", cache)
     try cache.close()
     let reopened = try directory.open()
@@ -82,15 +82,15 @@ import Testing
     try cache.set(2, forKey: "other", expires: .after(.seconds(60)), tags: ["b"])
     try cache.set(1, forKey: "gained")
     try cache.set(2, forKey: "gained", expires: .unchanged, tags: ["a"])
-    #expect(try cache.setValueIfAbsent(1, forKey: "absent", tags: ["a"]))
+    #expect(try cache.set(1, forKey: "absent", tags: ["a"], if: .absent))
     let version = try #require(try cache.entry(forKey: "other")).version
-    #expect(try cache.set(3, forKey: "other", ifVersion: version, tags: ["c"]))
+    #expect(try cache.set(3, forKey: "other", tags: ["c"], if: .version(version)))
     #expect(try cache.entry(forKey: "other")?.isTagged("c") == true)
     #expect(try cache.entry(forKey: "other")?.isTagged("b") == false)
-    try cache.removeAll(taggedWith: "a")
+    try cache.removeAll(.tag("a"))
     #expect(try cache.entries().map(\.key) == ["other", "without"])
     // Replacing an entry clears its tags.
-    #expect(try cache.setValueIfAbsent(5, forKey: "absent"))
+    #expect(try cache.set(5, forKey: "absent", if: .absent))
     try cache.close()
   }
 
@@ -102,17 +102,17 @@ import Testing
     let child = company == .none ? nil : try cacheProcess()
     if let child { #expect(child.run("open \(directory.path)") == "ok") }
     for key in ["updated", "touched", "incremented"] { try cache.set(1, forKey: key, tags: ["tag"]) }
-    if !isInMemory { cache.memoryCache.removeAll() }
+    if !isInMemory { cache.memory.removeAll() }
     try cache.update(Int.self, forKey: "updated") { $0 = 7 }
     try cache.touch(forKey: "touched", expires: .after(.seconds(60)))
     try cache.increment(forKey: "incremented")
     for key in ["updated", "touched", "incremented"] { #expect(try cache.entry(forKey: key)?.isTagged("tag") == true) }
     #expect(try cache.value(Int.self, forKey: "updated") == 7)
-    try cache.removeAll(taggedWith: "tag")
+    try cache.removeAll(.tag("tag"))
     #expect(try cache.entries().isEmpty)
     // An update creates a new entry without tags.
     #expect(try cache.increment(forKey: "incremented") == 1)
-    try cache.removeAll(taggedWith: "tag")
+    try cache.removeAll(.tag("tag"))
     #expect(try cache.value(Int.self, forKey: "incremented") == 1)
     child?.end()
     try cache.close()
@@ -124,7 +124,7 @@ import Testing
     try cache.setObject(CacheValue.make([1, 2]), forKey: "value", tags: ["tag"])
     try cache.write { batch in
       batch.set("before", forKey: "before", expires: .never, tags: ["tag"])
-      batch.removeAll(taggedWith: "tag")
+      batch.removeAll(.tag("tag"))
       batch.set("after", forKey: "after", expires: .after(.seconds(60)), tags: ["tag"])
     }
     #expect(try cache.entries().map(\.key) == ["after"])
@@ -142,22 +142,22 @@ import Testing
     // Includes the empty tag, a long tag, and tags equal as strings but not as bytes.
     let long = String(repeating: "t", count: 100_000)
     try cache.set(1, forKey: "key", tags: ["", long, "é"])
-    try cache.removeAll(taggedWith: "e\u{301}")
+    try cache.removeAll(.tag("e\u{301}"))
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     #expect(try cache.entry(forKey: "key")?.isTagged(long) == true)
-    try cache.removeAll(taggedWith: "")
+    try cache.removeAll(.tag(""))
     #expect(!cache.contains("key"))
     // A key in the record, an expiry, a wide cost and a value in the log.
     let key = String(repeating: "k", count: 3_000)
     let value = Data(repeating: 7, count: 50_000)
-    try cache.set(value, forKey: key, expiresIn: .seconds(60), cost: 1 << 40, tags: ["a", "b"])
-    cache.memoryCache.removeAll()
+    try cache.set(value, forKey: key, expires: .after(.seconds(60)), cost: 1 << 40, tags: ["a", "b"])
+    cache.memory.removeAll()
     #expect(try cache.value(Data.self, forKey: key) == value)
     #expect(try cache.entry(forKey: key)?.cost == 1 << 40)
-    try cache.removeAll(taggedWith: "b")
+    try cache.removeAll(.tag("b"))
     #expect(try cache.value(Data.self, forKey: key) == nil)
     try cache.close()
-    #expect(errorCode { try cache.removeAll(taggedWith: "a") } == .closed)
+    #expect(errorCode { try cache.removeAll(.tag("a")) } == .closed)
   }
 
   @Test func upkeepTakesOutWhatIsRemoved() throws {
@@ -165,32 +165,32 @@ import Testing
     for index in 0..<1_000 { try cache.set(index, forKey: "\(index)", tags: ["\(index % 10)"]) }
     for index in 0..<100 { try cache.set(Data(repeating: 1, count: 10_000), forKey: "long \(index)", tags: ["3"]) }
     try cache.flush()
-    try cache.removeAll(taggedWith: "3")
-    #expect(try eventually { try cache.entryCount() == 900 })
-    #expect(try eventually { try !cache.diskCache.store.database.tagStatus().isSweepDue })
+    try cache.removeAll(.tag("3"))
+    #expect(try eventually { try cache.count == 900 })
+    #expect(try eventually { try !cache.store.database.tagStatus().isSweepDue })
     #expect(cache.statistics.diskEvictions == 0 && cache.statistics.expirations == 0)
-    #expect(try cache.diskCache.store.database.valueUsage().bytes == 0)
+    #expect(try cache.store.database.valueUsage().bytes == 0)
     for index in 0..<1_000 { #expect(try cache.value(Int.self, forKey: "\(index)") == (index % 10 == 3 ? nil : index)) }
     // A trim sweeps too, for any goal.
-    try cache.removeAll(taggedWith: "4")
-    try cache.diskCache.trim(toCount: 850)
-    #expect(try cache.entryCount() == 800)
-    try cache.removeAll(taggedWith: "5")
-    try cache.diskCache.trimToLimits()
-    #expect(try cache.entryCount() == 700)
+    try cache.removeAll(.tag("4"))
+    try cache.disk.trim(to: .count(850))
+    #expect(try cache.count == 800)
+    try cache.removeAll(.tag("5"))
+    try cache.disk.trim(to: .limits)
+    #expect(try cache.count == 700)
     try cache.close()
   }
 
   @Test func theNextProcessSweeps() throws {
     let cache = try directory.open(neverCommitting)
     for index in 0..<100 { try cache.set(index, forKey: "\(index)", tags: ["tag"]) }
-    try cache.removeAll(taggedWith: "tag")
+    try cache.removeAll(.tag("tag"))
     let crashed = directory.crashed(cache)
     try cache.close()
     for place in [directory, crashed] {
       let next = try place.open()
       #expect(try next.entries().isEmpty)
-      #expect(try eventually { try next.entryCount() == 0 })
+      #expect(try eventually { try next.count == 0 })
       try next.close()
     }
   }
@@ -201,10 +201,10 @@ import Testing
     let cache = try directory.open { $0.clock = .manual(clock) }
     for index in 0..<100 {
       try cache.set(index, forKey: "\(index)", tags: ["\(index)", "all"])
-      try cache.removeAll(taggedWith: "\(index)")
+      try cache.removeAll(.tag("\(index)"))
     }
     try cache.set("stays", forKey: "stays", tags: ["all"])
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     func removals() throws -> Int { try cache.store.database.tagRemovals().removals.count }
     func maintain() throws {
       cache.store.enqueueMaintenance()
@@ -217,7 +217,7 @@ import Testing
     #expect(try removals() == 0)
     #expect(try cache.entries().map(\.key) == ["stays"])
     #expect(try cache.value(String.self, forKey: "stays") == "stays")
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "stays") == "stays")
     let status = try cache.store.database.tagStatus()
     #expect(status.forgotten > 0 && status.forgotten <= status.swept && status.swept <= status.last)
@@ -252,17 +252,17 @@ import Testing
 
   @Test func removingAllForgetsTags() throws {
     let cache = try directory.open()
-    for index in 0..<10 { try cache.removeAll(taggedWith: "\(index)") }
+    for index in 0..<10 { try cache.removeAll(.tag("\(index)")) }
     try cache.set(1, forKey: "key", tags: ["0"])
     try cache.removeAll()
     try cache.set(2, forKey: "key", tags: ["0"])
-    try cache.removeAll(taggedWith: "1")
+    try cache.removeAll(.tag("1"))
     try cache.flush()
     #expect(try cache.store.database.tagRemovals().removals.count == 1)
     #expect(try cache.value(Int.self, forKey: "key") == 2)
     // Trimming everything keeps the removals, because other processes may still commit.
-    try cache.removeAll(taggedWith: "2")
-    try cache.diskCache.trim(toCount: 0)
+    try cache.removeAll(.tag("2"))
+    try cache.disk.trim(to: .count(0))
     #expect(try cache.store.database.tagRemovals().removals.count == 2)
     try cache.close()
   }
@@ -272,7 +272,7 @@ import Testing
     var options = LoadOptions(lifetime: .seconds(60))
     options.tags = ["tag"]
     let value = try cache.value(String.self, forKey: "key", options: options) { _ in
-      try cache.removeAll(taggedWith: "tag")
+      try cache.removeAll(.tag("tag"))
       return "loaded"
     }
     #expect(value == "loaded")
@@ -282,12 +282,12 @@ import Testing
         $0.tags.append("own"); return "again"
       } == "again")
     #expect(try cache.entry(forKey: "key")?.isTagged("own") == true)
-    try cache.removeAll(taggedWith: "own")
+    try cache.removeAll(.tag("own"))
     #expect(!cache.contains("key"))
     options.absenceLifetime = .seconds(60)
     #expect(try cache.optionalValue(String.self, forKey: "absent", options: options) { _ in nil } == nil)
     #expect(try cache.optionalValue(String.self, forKey: "absent", options: options) { _ in "there" } == nil)
-    try cache.removeAll(taggedWith: "tag")
+    try cache.removeAll(.tag("tag"))
     #expect(try cache.optionalValue(String.self, forKey: "absent", options: options) { _ in "there" } == "there")
     try cache.close()
   }
@@ -295,9 +295,9 @@ import Testing
   @Test func aRemovalByTagIsTold() async throws {
     let cache = try directory.open()
     try cache.set(1, forKey: "key", tags: ["tag"])
-    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == 1)
-    try await cache.removeAll(taggedWith: "tag")
+    try await cache.removeAll(.tag("tag"))
     #expect(try await values.next() == .some(nil))
     try cache.set(2, forKey: "key", tags: ["tag"])
     #expect(try await values.next() == 2)
@@ -314,7 +314,7 @@ import Testing
       [.init(.pwrite, returns: ENOSPC, count: .max), .init(.fallocate, returns: ENOSPC, count: .max)])
     for key in ["gone", "other", "kept"] { try cache.set(value, forKey: key, tags: [key]) }
     #expect(try cache.value(String.self, forKey: "gone") == value)
-    try cache.removeAll(taggedWithAnyOf: ["gone", "tag"])
+    try cache.removeAll(.tags(["gone", "tag"]))
     for key in ["gone", "first"] {
       #expect(!cache.contains(key))
       #expect(try cache.value(String.self, forKey: key) == nil)
@@ -334,13 +334,13 @@ import Testing
     let first = "tag"
     let second = try #require((0...).lazy.map { "other \($0)" }.first { group($0) == group(first) })
     try cache.set(1, forKey: "key", tags: [second])
-    try cache.removeAll(taggedWith: first)
+    try cache.removeAll(.tag(first))
     let reads = cache.statistics.diskHits
     for _ in 0..<10 { #expect(try cache.value(Int.self, forKey: "key") == 1) }
     // After one disk check, memory serves it again.
     #expect(cache.statistics.diskHits == reads)
     #expect(cache.statistics.memoryHits >= 10)
-    try cache.removeAll(taggedWith: second)
+    try cache.removeAll(.tag(second))
     #expect(try cache.value(Int.self, forKey: "key") == nil)
     try cache.close()
   }
@@ -388,7 +388,7 @@ import Testing
         try cache.removeValue(forKey: "\(key)")
         model[key] = nil
       case .removeTags(let tags):
-        try cache.removeAll(taggedWithAnyOf: tags)
+        try cache.removeAll(.tags(tags))
         model = model.filter { entry in !entry.value.tags.contains(where: tags.contains) }
       case .removeAll:
         try cache.removeAll()
@@ -396,14 +396,14 @@ import Testing
       case .batch(let key, let tags, let removed):
         let value = payload("\(key)", number, 20)
         try cache.write { batch in
-          batch.removeAll(taggedWith: removed)
+          batch.removeAll(.tag(removed))
           batch.set(value, forKey: "\(key)", expires: .never, tags: tags)
         }
         model = model.filter { !$0.value.tags.contains(removed) }
         model[key] = (value, tags)
       case .flush: try cache.flush()
-      case .forget: cache.memoryCache.removeAll()
-      case .trim: try cache.diskCache.trimToLimits()
+      case .forget: cache.memory.removeAll()
+      case .trim: try cache.disk.trim(to: .limits)
       case .reopen:
         try cache.close()
         cache = try directory.open(neverCommitting)

@@ -26,20 +26,20 @@ import Testing
 
     func make(_ cache: LMDBCache) throws {
       switch self {
-      case .contains: _ = try cache.containsValue(forKey: "key")
-      case .containsOnDisk: _ = try cache.diskCache.containsValue(forKey: "key")
+      case .contains: _ = try cache.contains("key")
+      case .containsOnDisk: _ = try cache.contains("key")
       case .containsInSnapshot: _ = try cache.read { try $0.contains("key") }
       case .entry: _ = try cache.entry(forKey: "key")
-      case .setIfAbsent: try cache.setValueIfAbsent("new", forKey: "key")
-      case .setOnDiskIfAbsent: try cache.diskCache.setValueIfAbsent("new", forKey: "key")
-      case .setObjectIfAbsent: try cache.setObjectIfAbsent(NSString(string: "new"), forKey: "key")
+      case .setIfAbsent: try cache.set("new", forKey: "key", if: .absent)
+      case .setOnDiskIfAbsent: try cache.withoutMemory.set("new", forKey: "key", if: .absent)
+      case .setObjectIfAbsent: try cache.setObject(NSString(string: "new"), forKey: "key", if: .absent)
       case .touch: try cache.touch(forKey: "key", expires: .never)
       case .setUnchanged: try cache.set("new", forKey: "key", expires: .unchanged)
       case .update: try cache.update(String.self, forKey: "key") { $0 = "new" }
       case .take:
         let entry = try ImportedEntry(
           key: "key", value: .bytes(Data("new".utf8)), created: nil, lastAccess: nil, expires: 0)
-        _ = try cache.diskCache.take([entry], replacing: false, beside: cache.memoryCache)
+        _ = try cache.withoutMemory.take([entry], replacing: false, beside: cache.memory)
       }
     }
   }
@@ -48,9 +48,9 @@ import Testing
 
   private func open(_ version: Version) throws -> LMDBCache {
     let cache = try directory.open()
-    try cache.set("kept", forKey: "key", expiresIn: .seconds(86_400))
+    try cache.set("kept", forKey: "key", expires: .after(.seconds(86_400)))
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     let transaction = try cache.store.environment.beginWrite()
     try [UInt8]("key".utf8).withBytes { (key) throws(LMDBError) in
       var record = try transaction.withValue(forKey: key) { Array($0) }!
@@ -86,9 +86,9 @@ import Testing
     // An unconditional write replaces it.
     try cache.set("replaced", forKey: "key")
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "replaced")
-    #expect(try cache.containsValue(forKey: "key") && !cache.setValueIfAbsent("late", forKey: "key"))
+    #expect(try cache.contains("key") && !cache.set("late", forKey: "key", if: .absent))
     child?.end()
     try cache.close()
   }
@@ -100,8 +100,8 @@ import Testing
     #expect(child.run("open \(directory.path)") == "ok")
     let kept = try record(cache)
     let put = { (stamp: UInt64) throws(CacheError) -> Bool in
-      try cache.diskCache.withNewEntry("new", "key", cost: nil, through: nil) { (new) throws(CacheError) in
-        try cache.diskCache.put(new, expires: 0, tags: nil, through: nil, if: .stamp(stamp))
+      try cache.withoutMemory.withNewEntry("new", "key", cost: nil, through: nil) { (new) throws(CacheError) in
+        try cache.withoutMemory.put(new, expires: 0, tags: nil, through: nil, if: .stamp(stamp))
       }
     }
     #expect(errorCode { try put(0) } == version.code)

@@ -48,7 +48,7 @@ import Testing
       try place.settle(cache)
       #expect(try cache.value(Data.self, forKey: "data") == data, "\(size)")
       #expect(try cache.value(String.self, forKey: "string")?.utf8.count == size)
-      #expect(try cache.diskCache.value(Data.self, forKey: "data") == data, "\(size)")
+      #expect(try cache.withoutMemory.value(Data.self, forKey: "data") == data, "\(size)")
       #expect(try cache.withBytes(forKey: "data") { $0.withUnsafeBytes { Data($0) } } == data, "\(size)")
     }
     #expect(cache.count == 2)
@@ -86,16 +86,16 @@ import Testing
       let size = [0, 10, 999, 1_000, 1_001, 5_000].randomElement(using: &random)!
       try cache.set(Self.data(size, round), forKey: "key")
       if committing, round % 3 == 0 { try cache.flush() }
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       #expect(try cache.value(Data.self, forKey: "key") == Self.data(size, round))
     }
     try cache.set(Self.data(2_000), forKey: "key")
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.count == 1)
     try cache.set(1, forKey: "key")
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     #expect(cache.count == 1)
     try cache.close()
@@ -107,17 +107,17 @@ import Testing
     for index in 0..<30 { try cache.set(Self.data(500, index), forKey: "\(index % 3)/\(index)") }
     try cache.flush()
     #expect(try used() == 30)
-    try cache.removeAll(withPrefix: "1/")
+    try cache.removeAll(.prefix("1/"))
     try cache.removeValue(forKey: "0/0")
     try cache.flush()
     #expect(try used() == 19)
-    try cache.trim(toCount: 5)
+    try cache.trim(to: .count(5))
     #expect(try used() == 5)
     #expect(directory.segments.count == 1)
     try cache.removeAll()
     try cache.flush()
     #expect(try used() == 0)
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     try cache.close()
   }
@@ -128,7 +128,7 @@ import Testing
       var cache = try directory.open { $0.disk.inlineThreshold = threshold }
       let data = Self.data(size)
       try cache.set(data, forKey: "large")
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       #expect(try cache.value(Data.self, forKey: "large") == data)
       try cache.close()
       cache = try directory.open { $0.disk.inlineThreshold = threshold }

@@ -92,7 +92,7 @@ import Testing
       #expect(try told(changes, by: cache) == [])
       if round == 0 { try cache.flush() }
     }
-    try cache.removeAll(withPrefix: "a1")
+    try cache.removeAll(.prefix("a1"))
     #expect(changes.taken() == [.removedAll(prefix: "a1")])
     try cache.set("again", forKey: "a1")
     #expect(changes.taken() == [.set(key: "a1")])
@@ -157,7 +157,7 @@ import Testing
     let cache = try open()
     let child = try child()
     for index in 0..<30 { #expect(child.run("write k\(index) old") == "ok") }
-    let changes = cache.diskCache.changes(withPrefix: "k", bufferingLimit: 100, trackingLimit: 20)
+    let changes = cache.changes(withPrefix: "k", bufferingLimit: 100, trackingLimit: 20)
     #expect(try told(changes, by: cache) == [])
     #expect(child.run("write other new") == "ok")
     #expect(try told(changes, by: cache) == [])
@@ -225,7 +225,7 @@ import Testing
         case 2: #expect(child.run("removeprefix a\(random.below(100))") == "ok")
         case 3: try cache.set("mine", forKey: key)
         case 4: try cache.removeValue(forKey: key)
-        case 5: try cache.removeAll(withPrefix: "a\(random.below(100))")
+        case 5: try cache.removeAll(.prefix("a\(random.below(100))"))
         case 6: try cache.flush()
         case 7 where random.below(20) == 0: #expect(child.run("removeall") == "ok")
         default: #expect(child.run("set \(key) y") == "ok")

@@ -25,13 +25,13 @@ import Testing
     let other = try open { $0.disk.inlineThreshold = 1_000 }
     let changes = cache.changes(withPrefix: "a")
     try cache.set(1, forKey: "a1")
-    try cache.diskCache.set(2, forKey: "a2")
+    try cache.withoutMemory.set(2, forKey: "a2")
     try other.set(3, forKey: "a3")
     try cache.setObject(NSString("4"), forKey: "a4")
     try cache.set(String(repeating: "5", count: 5_000), forKey: "a5")
     #expect(changes.taken() == (1...5).map { .set(key: "a\($0)") })
     try cache.removeValue(forKey: "a1")
-    try cache.diskCache.removeValue(forKey: "a2")
+    try cache.withoutMemory.removeValue(forKey: "a2")
     try other.removeValue(forKey: "a3")
     #expect(changes.taken() == (1...3).map { .removed(key: "a\($0)") })
     try cache.write { batch in
@@ -41,9 +41,9 @@ import Testing
     }
     // A running scan may report the removal first.
     #expect(changes.taken().sorted { "\($0)" < "\($1)" } == [.removed(key: "a4"), .set(key: "a1")])
-    try other.removeAll(withPrefix: "a5")
+    try other.removeAll(.prefix("a5"))
     #expect(changes.taken() == [.removedAll(prefix: "a5")])
-    try cache.diskCache.removeAll()
+    try cache.withoutMemory.removeAll()
     #expect(changes.taken() == [.removedAll(prefix: "")])
     try other.close()
     try cache.close()
@@ -66,15 +66,15 @@ import Testing
 
   @Test func trimsAreTold() throws {
     let cache = try open()
-    try cache.set(1, forKey: "expiring", expiresIn: .seconds(10))
+    try cache.set(1, forKey: "expiring", expires: .after(.seconds(10)))
     for index in 0..<3 {
       clock.advance(by: .seconds(120))
       try cache.set(index, forKey: "k\(index)")
     }
     let changes = cache.changes()
-    try cache.trim(toCount: 2)
+    try cache.trim(to: .count(2))
     #expect(Set(changes.taken().map { "\($0)" }) == ["expired(key: \"expiring\")", "evicted(key: \"k0\")"])
-    try cache.trim(toCount: 0)
+    try cache.trim(to: .count(0))
     #expect(changes.taken() == [.removedAll(prefix: "")])
     try cache.close()
   }
@@ -89,9 +89,9 @@ import Testing
     let changes = cache.changes()
     #expect(try cache.value(String.self, forKey: "k") == "v")
     if isBatch {
-      try cache.write { $0.removeAll(taggedWith: "t") }
+      try cache.write { $0.removeAll(.tag("t")) }
     } else {
-      try cache.removeAll(taggedWith: "t")
+      try cache.removeAll(.tag("t"))
     }
     writer.release()
     try cache.settle()
@@ -103,7 +103,7 @@ import Testing
     let cache = try open()
     try cache.set("v", forKey: "k", tags: ["t"])
     try cache.flush()
-    try cache.removeAll(taggedWith: "t")
+    try cache.removeAll(.tag("t"))
     let changes = cache.changes()
     try cache.settle()
     #expect(changes.taken() == [])
@@ -130,7 +130,7 @@ import Testing
       store.add(onlooker)
       begun { $0 = cache.changes() }
     }
-    try cache.trim(toCount: 1)
+    try cache.trim(to: .count(1))
     try store.onWriterThread { .success(()) }
     #expect(begun.current?.taken() == [.missed])
     #expect(evictions.current == 1)
@@ -164,11 +164,11 @@ import Testing
     let told = changes.taken()
     #expect(told.map { Array(($0.key ?? "none").utf8) } == boundary.inside.map { Array($0.utf8) })
     for key in boundary.outside where !boundary.prefix.utf8.starts(with: key.utf8) {
-      try cache.removeAll(withPrefix: key)
+      try cache.removeAll(.prefix(key))
       #expect(changes.taken() == [])
     }
     for key in boundary.inside + [String(boundary.prefix.prefix(2))] {
-      try cache.removeAll(withPrefix: key)
+      try cache.removeAll(.prefix(key))
       // A running scan may report single keys too.
       #expect(changes.taken().contains(.removedAll(prefix: key)))
     }
@@ -283,7 +283,7 @@ import Testing
       try cache!.set(1, forKey: "key")
       switch ending {
       case "close": try await cache!.close()
-      case "disk": try await cache!.diskCache.close()
+      case "disk": try await cache!.close()
       case "release": cache = nil
       default: task.cancel()
       }

@@ -46,7 +46,7 @@ import Testing
     try cache.set("old", forKey: "before")
     try cache.flush()
     let follower = try follower()
-    try cache.set(Data(count: 300), forKey: "a", expiresIn: .seconds(60))
+    try cache.set(Data(count: 300), forKey: "a", expires: .after(.seconds(60)))
     try cache.flush()
     let set = try next(follower)
     #expect(set.map(\.change) == [.set(key: "a")])
@@ -94,10 +94,10 @@ import Testing
     for key in ["a:1", "a:2", "b:1", "b:2"] { try cache.set("v", forKey: key, tags: [key]) }
     try cache.flush()
     let follower = try follower()
-    try cache.removeAll(withPrefix: "a:")
+    try cache.removeAll(.prefix("a:"))
     try cache.flush()
     #expect(try changes(follower) == [.removed(key: "a:1"), .removed(key: "a:2")])
-    try cache.removeAll(taggedWith: "b:2")
+    try cache.removeAll(.tag("b:2"))
     try cache.flush()
     #expect(try changes(follower) == [.removed(key: "b:2")])
     try cache.removeAll()
@@ -109,8 +109,8 @@ import Testing
 
   @Test func anExpiryIsTold() throws {
     let cache = try open()
-    try cache.set("1", forKey: "a", expiresIn: .seconds(10))
-    try cache.set("2", forKey: "b", expiresIn: .seconds(20))
+    try cache.set("1", forKey: "a", expires: .after(.seconds(10)))
+    try cache.set("2", forKey: "b", expires: .after(.seconds(20)))
     try cache.set("3", forKey: "c")
     try cache.flush()
     let follower = try follower()
@@ -147,7 +147,7 @@ import Testing
     try cache.flush()
     #expect(try changes(follower) == [.missed])
     try expectNothing(follower)
-    try cache.trim(toCount: 10)
+    try cache.trim(to: .count(10))
     var told: [CacheChange] = []
     #expect(
       try eventually {
@@ -246,10 +246,10 @@ import Testing
       let key = "key \(random.below(60))"
       switch random.below(100) {
       case 0: try cache.removeAll()
-      case 1: try cache.removeAll(withPrefix: "key \(random.below(10))")
+      case 1: try cache.removeAll(.prefix("key \(random.below(10))"))
       case 2..<5: clock.set(clock.date + 1)
       case 5..<35: try cache.removeValue(forKey: key)
-      case 35..<50: try cache.set("v", forKey: key, expiresIn: .seconds(random.below(5) + 1))
+      case 35..<50: try cache.set("v", forKey: key, expires: .after(.seconds(random.below(5) + 1)))
       default: try cache.set("v", forKey: key)
       }
       if random.below(10) == 0 { try take() }

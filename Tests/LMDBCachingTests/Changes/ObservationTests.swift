@@ -11,11 +11,11 @@ import Testing
 
   @Test func thePresentValueAndThenEachThatFollows() async throws {
     let cache = try directory.open()
-    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
     // Changes to other keys, even ones with this prefix, are not delivered.
     for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
-    try await cache.removeAll(withPrefix: "key1")
+    try await cache.removeAll(.prefix("key1"))
     try cache.set(1, forKey: "key")
     #expect(try await values.next() == 1)
     for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
@@ -27,12 +27,12 @@ import Testing
     #expect(try await values.next() == 7)
     try await cache.write { $0.set(8, forKey: "key") }
     #expect(try await values.next() == 8)
-    try await cache.removeAll(withPrefix: "k")
+    try await cache.removeAll(.prefix("k"))
     #expect(try await values.next() == .some(nil))
-    try cache.diskCache.set(9, forKey: "key")
+    try cache.withoutMemory.set(9, forKey: "key")
     #expect(try await values.next() == 9)
     // A new observer starts with the current value.
-    var others = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    var others = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await others.next() == 9)
     try await cache.removeAll()
     #expect(try await values.next() == .some(nil))
@@ -40,7 +40,7 @@ import Testing
     try await cache.close()
     #expect(try await values.next() == nil)
     #expect(try await others.next() == nil)
-    var late = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    var late = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await late.next() == nil)
   }
 
@@ -48,7 +48,7 @@ import Testing
   @Test func ofSeveralTheLast() async throws {
     let cache = try directory.open()
     try cache.set(0, forKey: "key")
-    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     for number in 1...1_000 { try cache.set(number, forKey: "key") }
     #expect(try await values.next() == 1_000)
     for number in 1...1_000 { try cache.set(-number, forKey: "key") }
@@ -61,7 +61,7 @@ import Testing
   @Test func whatCannotBeReadIsToldOfAndWaitedOut() async throws {
     let cache = try directory.open()
     try cache.set("text", forKey: "key")
-    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     do {
       _ = try await values.next()
       Issue.record("a text is no number")
@@ -76,8 +76,8 @@ import Testing
   @Test func whatHasExpiredIsGone() async throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
-    try cache.set(1, forKey: "key", expiresIn: .seconds(10))
-    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    try cache.set(1, forKey: "key", expires: .after(.seconds(10)))
+    var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == 1)
     clock.advance(by: .seconds(61))
     #expect(try await values.next() == .some(nil))
@@ -87,26 +87,26 @@ import Testing
   @Test func anExpiryIsToldInTime() async throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
-    cache.diskCache.autoTrimInterval = .zero
-    try cache.set(1, forKey: "key", expiresIn: .seconds(10))
-    try cache.set(1, forKey: "key of another", expiresIn: .seconds(1))
-    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    cache.disk.autoTrimInterval = .zero
+    try cache.set(1, forKey: "key", expires: .after(.seconds(10)))
+    try cache.set(1, forKey: "key of another", expires: .after(.seconds(1)))
+    var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == 1)
     clock.advance(by: .seconds(10))
     #expect(try await values.next() == .some(nil))
-    try await cache.diskCache.trimToLimits()
-    try cache.set(2, forKey: "key", expiresIn: .seconds(10))
+    try await cache.disk.trim(to: .limits)
+    try cache.set(2, forKey: "key", expires: .after(.seconds(10)))
     #expect(try await values.next() == 2)
     clock.advance(by: .seconds(9))
     try cache.touch(forKey: "key", expires: .after(.seconds(10)))
     #expect(try await values.next() == 2)
     clock.advance(by: .seconds(9))
-    try cache.set(3, forKey: "key", expiresIn: .seconds(2))
+    try cache.set(3, forKey: "key", expires: .after(.seconds(2)))
     #expect(try await values.next() == 3)
     clock.advance(by: .seconds(2))
     #expect(try await values.next() == .some(nil))
     // Replacing the value cancels its alarm.
-    try cache.set(4, forKey: "key", expiresIn: .seconds(1))
+    try cache.set(4, forKey: "key", expires: .after(.seconds(1)))
     #expect(try await values.next() == 4)
     try cache.set(5, forKey: "key")
     #expect(try await values.next() == 5)
@@ -137,8 +137,8 @@ import Testing
 
   @Test func anExpiryIsToldByTheSystemsClock() async throws {
     let cache = try directory.open()
-    try cache.set(1, forKey: "key", expiresIn: .milliseconds(50))
-    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    try cache.set(1, forKey: "key", expires: .after(.milliseconds(50)))
+    var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     let first = try await values.next()
     #expect(first == 1 || first == .some(nil))
     if first == 1 { #expect(try await values.next() == .some(nil)) }
@@ -153,7 +153,7 @@ import Testing
       $0.disk.inlineThreshold = 100
     }
     directory.write(Data(), to: ValueFolder.name)
-    var values = cache.observe(String.self, forKey: "key").makeAsyncIterator()
+    var values = cache.observe(String.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
     for letter in ["a", "b", "c"] {
       let text = String(repeating: letter, count: 500)
@@ -167,7 +167,7 @@ import Testing
     let cache = try directory.open()
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=1") == "ok")
-    var values = cache.observe(String.self, forKey: "key").makeAsyncIterator()
+    var values = cache.observe(String.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
     #expect(child.run("write key theirs") == "ok")
     #expect(try await values.next() == "theirs")
@@ -188,7 +188,7 @@ import Testing
     let cache = try directory.open { $0.clock = .manual(clock) }
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=1") == "ok")
-    var values = cache.observe(String.self, forKey: "key").makeAsyncIterator()
+    var values = cache.observe(String.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
     for (command, value) in [("write key theirs", "theirs"), ("setfor key late 1000000", nil)] {
       #expect(child.run(command) == "ok")
@@ -210,7 +210,7 @@ import Testing
         tasks.addTask {
           var seen: [Int] = []
           do {
-            for try await value in cache.observe(Int.self, forKey: "key") {
+            for try await value in cache.observe(Int.self, forKey: "key").values {
               seen.append(value ?? -1)
               if value == last { break }
             }
@@ -232,7 +232,7 @@ import Testing
 
   @Test func itEndsWithItsTaskAndItsCache() async throws {
     var cache: LMDBCache? = try directory.open()
-    let values = cache!.observe(Int.self, forKey: "key")
+    let values = cache!.observe(Int.self, forKey: "key").values
     let task = Task { try await values.reduce(into: 0) { count, _ in count += 1 } }
     #expect(try await becomesTrue { cache!.store.feed.isObserved.load(ordering: .relaxed) })
     task.cancel()

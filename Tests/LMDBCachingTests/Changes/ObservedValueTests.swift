@@ -21,17 +21,17 @@ import Testing
     let cache = try directory.open()
     try cache.set(1, forKey: "key", tags: ["tag"])
     try await cache.flush()
-    let observed = cache.observed(Int.self, forKey: "key")
+    let observed = cache.observe(Int.self, forKey: "key")
     let change = changed { #expect(observed.value == 1) }
     let other = what == "process" ? try cacheProcess() : nil
     switch what {
     case "set": try cache.set(2, forKey: "key")
     case "remove": try cache.removeValue(forKey: "key")
     case "removeAll": try await cache.removeAll()
-    case "prefix": try await cache.removeAll(withPrefix: "k")
+    case "prefix": try await cache.removeAll(.prefix("k"))
     case "batch": try await cache.write { $0.set(2, forKey: "key") }
-    case "disk": try cache.diskCache.set(2, forKey: "key")
-    case "tag": try await cache.removeAll(taggedWith: "tag")
+    case "disk": try cache.withoutMemory.set(2, forKey: "key")
+    case "tag": try await cache.removeAll(.tag("tag"))
     default:
       #expect(other?.run("open \(directory.path)") == "ok")
       #expect(other?.run("remove key") == "ok")
@@ -48,7 +48,7 @@ import Testing
   @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
     let cache = try directory.open()
     try cache.set(0, forKey: "key")
-    let observed = cache.observed(Int.self, forKey: "key")
+    let observed = cache.observe(Int.self, forKey: "key")
     let (change, isRead, areOthersTold) = (Flag(), Flag(), Flag())
     let latest = Guarded<Flag?>(nil)
     /// Runs on another thread, outside this one's tracking.
@@ -80,7 +80,7 @@ import Testing
   @Test func othersAreNoneOfIt() async throws {
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
-    let observed = cache.observed(Int.self, forKey: "key")
+    let observed = cache.observe(Int.self, forKey: "key")
     let change = changed { _ = observed.value }
     for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
     try await Task.sleep(for: .milliseconds(100))
@@ -92,7 +92,7 @@ import Testing
     let cache = try directory.open()
     weak let observed: ObservedValue<Int>?
     do {
-      let value = cache.observed(Int.self, forKey: "key")
+      let value = cache.observe(Int.self, forKey: "key")
       observed = value
       try cache.set(1, forKey: "key")
       #expect(value.value == 1)
@@ -105,7 +105,7 @@ import Testing
   @Test func whatCannotBeReadIsNoValue() async throws {
     let events = EventLog.Events()
     let cache = try directory.open { $0.logger = EventLog.logger(events) }
-    let observed = cache.observed(Int.self, forKey: "key")
+    let observed = cache.observe(Int.self, forKey: "key")
     try cache.set("text", forKey: "key")
     for _ in 0..<3 { #expect(observed.value == nil) }
     #expect(events.current.count { $0.message == "cache cannot be read and answers as if it were empty" } == 1)

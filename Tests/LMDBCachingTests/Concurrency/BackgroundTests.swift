@@ -111,13 +111,13 @@ import Testing
         group.addTask {
           switch number % 8 {
           case 0: try await cache.flush()
-          case 1: try await cache.diskCache.flush()
-          case 2: try await cache.trim(toCount: 10)
-          case 3: try await cache.diskCache.trimToLimits()
-          case 4: #expect(try await cache.entries().count == 1)
+          case 1: try await cache.flush()
+          case 2: try await cache.trim(to: .count(10))
+          case 3: try await cache.disk.trim(to: .limits)
+          case 4: #expect(try cache.entries().count == 1)
           case 5: #expect(try await cache.read { try $0.value(Int.self, forKey: "key") } == 1)
-          case 6: #expect(try await cache.entries(pageSize: 1).reduce(0) { number, _ in number + 1 } == 1)
-          default: try await cache.diskCache.trim(toAge: .seconds(1_000))
+          case 6: #expect(try cache.entries(pageSize: 1).reduce(0) { number, _ in number + 1 } == 1)
+          default: try await cache.disk.trim(to: .age(.seconds(1_000)))
           }
           isDone { $0 += 1 }
         }
@@ -164,13 +164,13 @@ import Testing
       await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
       try await cache.flush()
       try cache.setObject(NSNumber(value: 1), forKey: "key")
-      #expect(try await cache.entryCount() == 1)
+      #expect(try cache.count == 1)
       #expect(try cache.values(Int.self, forKeys: ["key"]).isEmpty == false)
       #expect(try await cache.read { try $0.value(Int.self, forKey: "key") } == 1)
       isReleased { $0 = true }
       try await group.waitForAll()
     }
-    #expect(try await cache.entryCount() == 1 + count / 2)
+    #expect(try cache.count == 1 + count / 2)
     // Earlier calls have finished.
     async let update = cache.update(Int.self, forKey: "last") { $0 = 1 }
     #expect(try await update == 1)
@@ -190,12 +190,12 @@ import Testing
       isTrimmed { $0.append(error) }
       group.leave()
     }
-    cache.trim(toCount: 1, completion: note)
-    cache.trim(toCost: 1_000_000, completion: note)
-    cache.trim(toAge: .seconds(1_000), completion: note)
-    cache.diskCache.trim(toCount: 1, completion: note)
-    cache.diskCache.trim(toCost: 1_000_000, completion: note)
-    cache.diskCache.trim(toAge: .seconds(1_000), completion: note)
+    cache.trim(to: .count(1, completion: note))
+    cache.trim(to: .cost(1_000_000, completion: note))
+    cache.trim(to: .age(.seconds(1_000), completion: note))
+    cache.disk.trim(to: .count(1, completion: note))
+    cache.disk.trim(to: .cost(1_000_000, completion: note))
+    cache.disk.trim(to: .age(.seconds(1_000), completion: note))
     try cache.setObject(NSString(string: "other"), forKey: "key")
     #expect(try cache.object(forKey: "key") as? NSString == "other")
     #expect(isTrimmed.current.isEmpty)
@@ -204,7 +204,7 @@ import Testing
     #expect(isTrimmed.current.count == 6 && isTrimmed.current.allSatisfy { $0 == nil })
     try await cache.close()
     group.enter()
-    cache.trim(toCount: 1, completion: note)
+    cache.trim(to: .count(1, completion: note))
     #expect(waits(for: group))
     #expect(isTrimmed.current.last??.code == .closed)
   }
@@ -220,9 +220,9 @@ import Testing
       #expect(try cache.value(String.self, forKey: "text") == "\(number)")
     }
     try cache.set(1, forKey: "tagged", tags: ["tag"])
-    try await cache.removeAll(taggedWith: "tag")
-    try await cache.removeAll(withPrefix: "te")
-    #expect(try await cache.diskCache.entries().map(\.key) == ["number"])
+    try await cache.removeAll(.tag("tag"))
+    try await cache.removeAll(.prefix("te"))
+    #expect(try cache.entries().map(\.key) == ["number"])
     cache.setObject(NSNumber(value: -1), forKey: "number") { error in #expect(error == nil) }
     try await cache.close()
     let again = try directory.open()

@@ -36,7 +36,7 @@ import Testing
           var number = 1
           while number < 400 || looks.load(ordering: .relaxed) < 150, number < 1_000_000 {
             try write(number)
-            if number % 50 == 0 { try cache.diskCache.sweepValues() }
+            if number % 50 == 0 { try cache.sweepValues() }
             if number % 97 == 0 {
               try cache.removeAll()
               try write(number)

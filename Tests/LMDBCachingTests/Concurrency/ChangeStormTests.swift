@@ -20,7 +20,7 @@ import Testing
           switch random.below(10) {
           case 0...5: try cache.set(number, forKey: key)
           case 6...7: try cache.removeValue(forKey: key)
-          case 8: try cache.removeAll(withPrefix: key)
+          case 8: try cache.removeAll(.prefix(key))
           default: try cache.write { $0.set(number, forKey: key) }
           }
         } catch { Issue.record(error) }

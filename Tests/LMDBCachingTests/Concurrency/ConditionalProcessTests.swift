@@ -138,7 +138,7 @@ import Testing
     if dies { child.kill() } else { #expect(child.run("flush") == "ok") }
     let expected = write.hasSuffix("theirs") ? "theirs" : nil
     #expect(eventually { (try? cache.value(String.self, forKey: "key")) == .some(expected) })
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == expected)
     if !dies { child.end() }
     try cache.close()

@@ -23,7 +23,7 @@ import Testing
             // No other writer uses this key.
             let value = try cache.value(String.self, forKey: key)
             #expect(value == nil || value == payload(key, number, 40))
-            _ = try cache.diskCache.value(String.self, forKey: key)
+            _ = try cache.withoutMemory.value(String.self, forKey: key)
           } catch {
             Issue.record(error)
           }

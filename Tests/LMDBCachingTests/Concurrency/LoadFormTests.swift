@@ -23,7 +23,7 @@ import Testing
   @Test func inSynchronousCode() throws {
     let cache = try directory.open()
     let profile = try cache.value(Profile.self, forKey: "1") { Profile(name: "Grace") }
-    let task = try cache.value(Int.self, forKey: "2", expiresIn: .seconds(60)) { try Self.load() }
+    let task = try cache.value(Int.self, forKey: "2", expires: .after(.seconds(60))) { try Self.load() }
     let inferred: Int = try cache.value(forKey: "3") { Self.quickly() }
     let reference = try cache.value(Int.self, forKey: "4", load: Self.load)
     #expect(profile.name == "Grace")
@@ -42,7 +42,7 @@ import Testing
     expectAsynchronous(try await cache.value(Int.self, forKey: "4") { try await Self.fetch() })
     expectAsynchronous(try await cache.value(Int.self, forKey: "5", load: Self.fetch))
     expectAsynchronous(try await cache.value(Int.self, forKey: "6", load: Self.load))
-    let inferred: Int = try await cache.value(forKey: "7", expiresIn: .seconds(60), cost: 1) {
+    let inferred: Int = try await cache.value(forKey: "7", expires: .after(.seconds(60)), cost: 1) {
       let task = Self.currentTask
       return task
     }

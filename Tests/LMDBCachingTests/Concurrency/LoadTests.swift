@@ -30,23 +30,23 @@ import Testing
       case .set: try cache.set(2, forKey: "key")
       case .removal: try cache.removeValue(forKey: "key")
       case .removalOfAll: try cache.removeAll()
-      case .removalOfPrefix: try cache.removeAll(withPrefix: "k")
-      case .removalOfTag: try other.removeAll(taggedWith: "tag")
-      case .removalOfOtherPrefix: try cache.removeAll(withPrefix: "keys")
-      case .removalOfOtherTag: try other.removeAll(taggedWith: "other")
+      case .removalOfPrefix: try cache.removeAll(.prefix("k"))
+      case .removalOfTag: try other.removeAll(.tag("tag"))
+      case .removalOfOtherPrefix: try cache.removeAll(.prefix("keys"))
+      case .removalOfOtherTag: try other.removeAll(.tag("other"))
       case .batch: try cache.write { $0.set(2, forKey: "key") }
-      case .batchRemovesPrefix: try cache.write { $0.removeAll(withPrefix: "k") }
+      case .batchRemovesPrefix: try cache.write { $0.removeAll(.prefix("k")) }
       case .batchRemovesOthers:
         try cache.write {
-          $0.removeAll(withPrefix: "other")
-          $0.removeAll(taggedWith: "other")
+          $0.removeAll(.prefix("other"))
+          $0.removeAll(.tag("other"))
         }
       case .object: try cache.setObject(NSNumber(value: 2), forKey: "key")
       case .otherCacheSets: try other.set(2, forKey: "key")
       case .otherCacheRemoves: try other.removeValue(forKey: "key")
-      case .diskSets: try cache.diskCache.set(2, forKey: "key")
-      case .diskRemoves: try cache.diskCache.removeValue(forKey: "key")
-      case .diskRemovesAll: try cache.diskCache.removeAll()
+      case .diskSets: try cache.withoutMemory.set(2, forKey: "key")
+      case .diskRemoves: try cache.withoutMemory.removeValue(forKey: "key")
+      case .diskRemovesAll: try cache.withoutMemory.removeAll()
       case .setAndRemoval:
         try cache.set(2, forKey: "key")
         try cache.removeValue(forKey: "key")
@@ -72,15 +72,15 @@ import Testing
       #expect(try cache.value(Int.self, forKey: "key") == write.left)
       #expect(try other.value(Int.self, forKey: "key") == write.left)
       try cache.flush()
-      #expect(try cache.diskCache.value(Int.self, forKey: "key") == write.left)
+      #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == write.left)
     }
     try cache.removeValue(forKey: "key")
     #expect(try cache.value(Int.self, forKey: "key", load: { 3 }) == 3)
-    #expect(try cache.diskCache.value(Int.self, forKey: "key") == 3)
+    #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == 3)
     if threshold == 1 {
       try cache.removeAll()
       try cache.flush()
-      try cache.diskCache.sweepValues()
+      try cache.sweepValues()
       #expect(directory.segments.isEmpty, "No file of a value that was not stored stays.")
     }
     try other.close()
@@ -131,8 +131,8 @@ import Testing
         #expect(value == 1)
       }
       #expect(eventually { cache.store.flights.waiterCount(ByteKey("key")) == number })
-      try cache.removeAll(withPrefix: "other:")
-      try cache.removeAll(taggedWith: "other")
+      try cache.removeAll(.prefix("other:"))
+      try cache.removeAll(.tag("other"))
     }
     isReleased { $0 = true }
     group.wait()
@@ -245,7 +245,7 @@ import Testing
             switch Int.random(in: 0..<5, using: &random) {
             case 0, 1: try target.set(number, forKey: keys[key])
             case 2: try target.removeValue(forKey: keys[key])
-            case 3: try target.diskCache.removeAll(withPrefix: keys[key])
+            case 3: try target.withoutMemory.removeAll(.prefix(keys[key]))
             default: try target.write { $0.removeValue(forKey: keys[key]) }
             }
             written[key]({ $0 = number })
@@ -296,7 +296,7 @@ import Testing
     // The final value is not older than the last write either.
     for key in keys.indices {
       if let value = try cache.value(Int.self, forKey: keys[key]) { check(key, 300, value) }
-      if let value = try cache.diskCache.value(Int.self, forKey: keys[key]) { check(key, 300, value) }
+      if let value = try cache.withoutMemory.value(Int.self, forKey: keys[key]) { check(key, 300, value) }
     }
     try await other.close()
     try await cache.close()

@@ -76,7 +76,7 @@ import Testing
     let cache = MemoryCache<Int, Int>()
     for number in 0..<50_000 { cache.set(number, forKey: number) }
     concurrently(3) { worker in
-      if worker == 0 { return cache.trim(toCount: 1_000) }
+      if worker == 0 { return cache.trim(to: .count(1_000)) }
       var random = SeededRandom(UInt64(worker))
       for _ in 0..<20_000 {
         let number = random.below(50_000)

@@ -12,7 +12,7 @@ import Testing
   /// A tracker that rereads on every notification ends with the last value.
   @Test(arguments: 0..<8) func theLastChangeIsNeverMissed(_ seed: UInt64) async throws {
     let cache = try directory.open()
-    let observed = cache.observed(Int.self, forKey: "key")
+    let observed = cache.observe(Int.self, forKey: "key")
     let tracker = Tracker(observed)
     tracker.track()
     var random = SeededRandom(seed)
@@ -26,15 +26,15 @@ import Testing
 
   @Test func manyWritersAndTrackers() async throws {
     let cache = try directory.open()
-    let trackers = (0..<4).map { _ in Tracker(cache.observed(Int.self, forKey: "key")) }
+    let trackers = (0..<4).map { _ in Tracker(cache.observe(Int.self, forKey: "key")) }
     for tracker in trackers { tracker.track() }
     let group = DispatchGroup()
     for thread in 0..<3 {
       DispatchQueue.global().async(group: group) {
         for number in 0..<300 {
           try? cache.set(number, forKey: "key")
-          if number % 10 == thread { _ = cache.observed(Int.self, forKey: "key").value }
-          if number % 50 == thread { Tracker(cache.observed(Int.self, forKey: "key")).track() }
+          if number % 10 == thread { _ = cache.observe(Int.self, forKey: "key").value }
+          if number % 50 == thread { Tracker(cache.observe(Int.self, forKey: "key")).track() }
         }
       }
     }

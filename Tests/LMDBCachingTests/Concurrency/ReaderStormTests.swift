@@ -64,7 +64,7 @@ import Testing
       case 3: return .value(try bytes(cache, key))
       default:
         await Task.yield()
-        return .value(try cache.diskCache.value(Int.self, forKey: key))
+        return .value(try cache.withoutMemory.value(Int.self, forKey: key))
       }
     } catch is CancellationError {
       return .cancelled

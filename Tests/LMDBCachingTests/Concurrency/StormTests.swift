@@ -41,7 +41,7 @@ import Testing
   @Test(arguments: memoryLimits) func oneKeyIsReadWhileItIsWritten(_ memoryLimit: Int) throws {
     let cache = try open(memoryLimit) { $0.disk.inlineThreshold = 2_000 }
     storm(readers: 3) { index in
-      let value = try index == 0 ? cache.diskCache.value(String.self, forKey: "key") : cache.value(forKey: "key")
+      let value = try index == 0 ? cache.withoutMemory.value(String.self, forKey: "key") : cache.value(forKey: "key")
       guard let value else { return }
       let number = Int(value.prefix { $0 != "x" }) ?? -1
       if value != Self.text(number) { Issue.record("a value that was never written: \(value.prefix(20))") }
@@ -87,7 +87,7 @@ import Testing
     storm(readers: 3) { index in
       let key = Int.random(in: 0..<4)
       // Disk reads fill the memory tier, which must not receive an old value.
-      if dropsMemory && index == 0 { cache.memoryCache.removeAll() }
+      if dropsMemory && index == 0 { cache.memory.removeAll() }
       let before = written.current[key]
       let value = try cache.value(Int.self, forKey: keys[key]) ?? -1
       if value < before { Issue.record("\(value) after \(before)") }
@@ -95,7 +95,7 @@ import Testing
       for number in 1...2_500 {
         let key = number % 4
         if number % 7 == 0 {
-          try cache.diskCache.set(number, forKey: keys[key])
+          try cache.withoutMemory.set(number, forKey: keys[key])
         } else {
           try cache.set(number, forKey: keys[key])
         }
@@ -117,7 +117,7 @@ import Testing
           if number % 5 == 0 {
             try cache.removeValue(forKey: key)
             if try cache.value(Int.self, forKey: key) != nil { Issue.record("removed, then found") }
-            if cache.contains(key) { Issue.record("removed, then contained") }
+            if try cache.contains(key) { Issue.record("removed, then contained") }
           }
         }
       } catch { Issue.record(error) }
@@ -144,13 +144,13 @@ import Testing
     } write: {
       for round in 0..<300 {
         let number = lastSet.current
-        if round % 3 == 0 { try cache.removeAll(withPrefix: "k") } else { try cache.removeAll() }
+        if round % 3 == 0 { try cache.removeAll(.prefix("k")) } else { try cache.removeAll() }
         lastRemoved { $0 = number }
       }
     }
     try cache.removeAll()
     #expect(try cache.entries().isEmpty)
-    #expect(cache.count == 0 && cache.memoryCache.count == 0)
+    #expect(cache.count == 0 && cache.memory.count == 0)
     try cache.close()
   }
 
@@ -183,7 +183,7 @@ import Testing
 
   @Test(arguments: [true, false]) func aValuesDeinitMayCallTheCache(_ asynchronously: Bool) throws {
     let cache = try open(50)
-    cache.memoryCache.releasesAsynchronously = asynchronously
+    cache.memory.releasesAsynchronously = asynchronously
     let released = Guarded(0)
     let isDone = finishes(within: 60) {
       concurrently(3) { thread in
@@ -193,14 +193,14 @@ import Testing
             try? cache.set(number, forKey: "released\(number % 10)")
             _ = try? cache.value(Int.self, forKey: "released\(number % 10)")
             try? cache.removeValue(forKey: "other")
-            _ = cache.memoryCache.count
+            _ = cache.memory.count
           }
           try? cache.set(value, forKey: "\(thread)/\(number % 30)")
           if number % 50 == 0 { try? cache.removeAll() }
-          if number % 70 == 0 { cache.memoryCache.trim(toCount: 3) }
+          if number % 70 == 0 { cache.memory.trim(to: .count(3)) }
         }
       }
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
     }
     #expect(isDone)
     #expect(eventually { released.current == 900 })
@@ -216,9 +216,9 @@ import Testing
       if index == 0 { try cache.set(number, forKey: "k\(number)") }
     } write: {
       for round in 0..<15 {
-        try cache.trim(toCount: 2_500 - round * 100)
-        try cache.diskCache.trimToLimits()
-        try cache.trim(toAge: .seconds(3_600))
+        try cache.trim(to: .count(2_500 - round * 100))
+        try cache.disk.trim(to: .limits)
+        try cache.trim(to: .age(.seconds(3_600)))
       }
     }
     #expect(try cache.entries().count == cache.count)
@@ -239,7 +239,7 @@ import Testing
       for number in 0..<300 {
         try cache.write { batch in
           batch.set(number, forKey: "a")
-          batch.removeAll(withPrefix: "list/")
+          batch.removeAll(.prefix("list/"))
           for index in 0..<number % 5 { batch.set(index, forKey: "list/\(index)") }
           batch.set(number, forKey: "z")
         }
@@ -269,10 +269,10 @@ import Testing
             case 4: _ = try cache.withBytes(forKey: key) { $0.byteCount }
             case 5: try cache.write { $0.set(number, forKey: key) }
             case 6: _ = try cache.read { try $0.value(Int.self, forKey: key) }
-            default: try cache.trim(toCount: 40)
+            default: try cache.trim(to: .count(40))
             }
           }
-          _ = (cache.contains(key), cache.count, cache.statistics, cache.health)
+          _ = (try cache.contains(key), cache.count, cache.statistics, cache.health)
           if let code {
             if code != .closed { Issue.record("\(code)") }
             break

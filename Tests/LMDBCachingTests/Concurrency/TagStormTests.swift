@@ -18,7 +18,7 @@ import Testing
           switch Int.random(in: 0..<10, using: &random) {
           case 0:
             // Only this thread writes these entries.
-            try cache.removeAll(taggedWith: "thread \(thread)")
+            try cache.removeAll(.tag("thread \(thread)"))
             for key in (thread * 16)..<(thread * 16 + 16) {
               last[key] = nil
               let value = try cache.value(Int.self, forKey: "\(key)")
@@ -37,7 +37,7 @@ import Testing
         Issue.record(error)
       }
     }
-    try cache.removeAll(taggedWith: "all")
+    try cache.removeAll(.tag("all"))
     for key in 0..<keys { #expect(try cache.value(Int.self, forKey: "\(key)") == nil) }
     try cache.close()
   }
@@ -54,7 +54,7 @@ import Testing
     let isDone = Guarded(false)
     concurrently(2) { thread in
       if thread == 1 {
-        while !isDone.current { cache.memoryCache.removeAll() }
+        while !isDone.current { cache.memory.removeAll() }
         return
       }
       defer { isDone { $0 = true } }
@@ -72,7 +72,7 @@ import Testing
     }
     // A lost tag would not come back.
     #expect(try cache.entry(forKey: "key")?.isTagged("tag") == true)
-    try cache.removeAll(taggedWith: "tag")
+    try cache.removeAll(.tag("tag"))
     #expect(try cache.value(Int.self, forKey: "key") == nil)
     try cache.close()
   }

@@ -42,7 +42,7 @@ import Testing
                 expected[number] = value(number, round: round)
                 #expect(try cache.value(Data.self, forKey: "key\(number)") == value(number, round: round))
               }
-              if round % 30 == 7 { try cache.diskCache.sweepValues() }
+              if round % 30 == 7 { try cache.sweepValues() }
               if round % 3 == 1 {
                 let found = try cache.values(Data.self, forKeys: own.map { "key\($0)" })
                 #expect(found == own.map { expected[$0] })
@@ -53,9 +53,9 @@ import Testing
       }
     }
     try await cache.flush()
-    try cache.diskCache.sweepValues()
-    for entry in try await cache.entries() { #expect(try cache.value(Data.self, forKey: entry.key) != nil) }
-    #expect(try cache.diskCache.valueLogFaults() == [])
+    try cache.sweepValues()
+    for entry in try cache.entries() { #expect(try cache.value(Data.self, forKey: entry.key) != nil) }
+    #expect(try cache.valueLogFaults() == [])
     try await cache.close()
   }
 }

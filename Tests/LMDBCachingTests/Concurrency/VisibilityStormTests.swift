@@ -21,9 +21,9 @@ import Testing
       } catch { Issue.record(error) }
     }
     let new = isRemoval ? nil : 2
-    #expect(try eventually { try cache.diskCache.value(Int.self, forKey: "key") == new })
+    #expect(try eventually { try cache.withoutMemory.value(Int.self, forKey: "key") == new })
     #expect(try cache.value(Int.self, forKey: "key") == new)
-    #expect(try cache.diskCache.value(Int.self, forKey: "key") == new)
+    #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == new)
     writer.release()
     group.wait()
     #expect(try cache.value(Int.self, forKey: "key") == new)
@@ -42,7 +42,7 @@ import Testing
         do {
           while !isDone.current {
             // A single writer stores increasing values.
-            let seen = try cache.diskCache.value(Int.self, forKey: "key") ?? -1
+            let seen = try cache.withoutMemory.value(Int.self, forKey: "key") ?? -1
             let after = try cache.value(Int.self, forKey: "key") ?? -1
             if after < seen { Issue.record("thread \(thread): \(after) after \(seen)") }
           }

@@ -10,7 +10,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(5))) func aStreamOfWritesKeepsNobodyOut() throws {
     let cache = try directory.open { $0.disk.groupCommitInterval = .zero }
-    try cache.set(Data(count: 10_000), forKey: "long", expiresIn: .seconds(86_400))
+    try cache.set(Data(count: 10_000), forKey: "long", expires: .after(.seconds(86_400)))
     let isDone = Atomic<Bool>(false)
     concurrently(3) { thread in
       do {
@@ -18,7 +18,7 @@ import Testing
           defer { isDone.store(true, ordering: .relaxed) }
           for _ in 0..<20 {
             #expect(try cache.touch(forKey: "long", expires: .after(.seconds(86_400))))
-            try cache.diskCache.trimToLimits()
+            try cache.disk.trim(to: .limits)
           }
         }
         var number = 0

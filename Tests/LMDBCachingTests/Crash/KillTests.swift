@@ -79,7 +79,7 @@ import Testing
     child.kill()
     #expect(try eventually { try cache.value(String.self, forKey: "other") == "old" })
     #expect(try cache.value(String.self, forKey: "key") == "new")
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "new")
     #expect(cache.count == 2)
     try cache.close()

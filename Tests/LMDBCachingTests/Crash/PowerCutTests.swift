@@ -33,11 +33,11 @@ import Testing
     #expect(directory.segments.count == 2)
     let session = FaultInjection.begin(.directory(directory.path), [.init(.envSync, returns: EIO, count: .max)])
     if durability == .ordered {
-      #expect(errorCode { try cache.diskCache.sweepValues() } != nil)
+      #expect(errorCode { try cache.sweepValues() } != nil)
       #expect(Set(directory.segments).isSuperset(of: first))
     }
     FaultInjection.end(session)
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.count == 1)
     #expect(Set(directory.segments).isDisjoint(with: first))
     try cache.close()
@@ -56,7 +56,7 @@ import Testing
     FaultInjection.end(session)
     #expect(eventually { (try? cache.flush()) != nil })
     #expect(try cache.store.database.metadata().count == 1)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(Data.self, forKey: "key") == Self.large(1))
     try cache.close()
   }

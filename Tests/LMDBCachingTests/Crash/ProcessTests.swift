@@ -111,7 +111,7 @@ import Testing
     #expect(try cache.value(String.self, forKey: "key") == "mine")
     // Committed before the other process's write, but not recorded yet.
     store.journal.committingPosition.store(store.foreignPosition - 1, ordering: .releasing)
-    #expect(try cache.diskCache.value(String.self, forKey: "key") == "theirs")
+    #expect(try cache.withoutMemory.value(String.self, forKey: "key") == "theirs")
     #expect(child.run("write other theirs") == "ok")
     #expect(try cache.value(String.self, forKey: "key") == "theirs")
     store.journal.committingPosition.store(0, ordering: .releasing)

@@ -36,7 +36,7 @@ import Testing
     #expect(bounded { errorCode { try cache.flush() } } == .notCommitted)
     #expect(
       bounded { errorCode { try cache.write(waitsForCommit: true) { $0.set(1, forKey: "batch") } } } == .notCommitted)
-    #expect(bounded { errorCode { try cache.trim(toCount: 1) } } != nil)
+    #expect(bounded { errorCode { try cache.trim(to: .count(1)) } } != nil)
     guard case .memoryOnly(let error) = cache.health else {
       Issue.record("\(cache.health)")
       return
@@ -66,7 +66,7 @@ import Testing
     }
     #expect(eventually { cache.health.isHealthy })
     try cache.flush()
-    for index in 0..<50 { #expect(try cache.diskCache.value(Int.self, forKey: "k\(index)") == index) }
+    for index in 0..<50 { #expect(try cache.withoutMemory.value(Int.self, forKey: "k\(index)") == index) }
     #expect(try cache.value(Int.self, forKey: "batch") == 1)
     #expect(try eventually { try cache.value(String.self, forKey: "theirs") == "1" })
     try cache.close()

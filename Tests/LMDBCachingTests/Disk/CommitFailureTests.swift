@@ -71,7 +71,7 @@ import Testing
       #expect(try cache.value(String.self, forKey: "other") == "other")
       #expect(try cache.value(String.self, forKey: "gone") == nil)
       #expect(!cache.contains("gone"))
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
     }
     try cache.set("newest", forKey: "key")
     #expect(try cache.value(String.self, forKey: "key") == "newest")
@@ -79,7 +79,7 @@ import Testing
     clock.advance(by: .seconds(40))
     #expect(eventually { (try? cache.flush()) != nil })
     #expect(cache.health.isHealthy)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "newest")
     #expect(try cache.entries().map(\.key) == ["key", "other"])
     #expect(cache.statistics.failedCommits > 0)
@@ -196,7 +196,7 @@ import Testing
     FaultInjection.end(session)
     clock.advance(by: .seconds(40))
     #expect(recovers(cache, clock))
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     let set = try cache.value(String.self, forKey: "set")
     #expect(set == nil || set == long, "an older value came back")
     #expect(try cache.value(String.self, forKey: "removed") == nil)
@@ -204,7 +204,7 @@ import Testing
     #expect(shrunk == nil || shrunk == "short again")
     try cache.set("after", forKey: "set")
     #expect(errorCode { try cache.flush() } == .noSpace)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "set") == "after")
     try cache.close()
     let reopened = try directory.open()
@@ -265,12 +265,12 @@ import Testing
     let big = String(repeating: "b", count: 500)
     try cache.set(big, forKey: "key")
     #expect(try cache.value(String.self, forKey: "key") == big)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == nil)
     #expect(!cache.health.isHealthy)
     #expect(recovers(cache, clock))
     #expect(try cache.value(String.self, forKey: "key") == nil)
-    #expect(errorCode { try cache.diskCache.set(big, forKey: "key") } == .storageFailed)
+    #expect(errorCode { try cache.withoutMemory.set(big, forKey: "key") } == .storageFailed)
     #expect(errorCode { try cache.write(waitsForCommit: true) { $0.set(big, forKey: "key") } } == .storageFailed)
     try cache.set("small", forKey: "key")
     #expect(cache.health.isHealthy)
@@ -337,7 +337,7 @@ import Testing
       Array("key".utf8).withUnsafeBytes { hidden.insert(.key($0), stamp: journal.state.stamps.next(cache.store.clock)) }
       journal.hide(hidden)
     }
-    #expect(try cache.value(String.self, forKey: "key") == nil || cache.memoryCache.contains("key"))
+    #expect(try cache.value(String.self, forKey: "key") == nil || cache.memory.contains("key"))
     try cache.flush()
     #expect(try CacheKey.with("key") { (key) throws(CacheError) in try cache.store.database.header(key) == nil })
     try cache.close()
@@ -354,13 +354,13 @@ import Testing
       Array("key".utf8).withUnsafeBytes { hidden.insert(.key($0), stamp: stamp) }
       journal.hide(hidden)
     }
-    cache.memoryCache.removeAll()
-    #expect(try cache.containsValue(forKey: "key"))
+    cache.memory.removeAll()
+    #expect(try cache.contains("key"))
     #expect(try cache.value(String.self, forKey: "key") == "newer")
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.values(String.self, forKeys: ["key"]) == ["newer"])
-    #expect(try cache.diskCache.value(String.self, forKey: "key") == "newer")
-    #expect(try !cache.setValueIfAbsent("other", forKey: "key"))
+    #expect(try cache.withoutMemory.value(String.self, forKey: "key") == "newer")
+    #expect(try !cache.set("other", forKey: "key", if: .absent))
     try cache.flush()
     #expect(try cache.value(String.self, forKey: "key") == "newer")
     try cache.close()
@@ -386,13 +386,13 @@ import Testing
     #expect(errorCode { try cache.set(Data("new".utf8), forKey: "short") } == .noSpace)
     #expect(errorCode { try cache.set(Data(count: 6_000), forKey: "long") } == .noSpace)
     #expect(errorCode { try cache.removeValue(forKey: "short") } == .noSpace)
-    #expect(errorCode { try cache.removeAll(withPrefix: "s") } == .noSpace)
-    #expect(errorCode { try cache.setValueIfAbsent(1, forKey: "absent") } == .noSpace)
+    #expect(errorCode { try cache.removeAll(.prefix("s")) } == .noSpace)
+    #expect(errorCode { try cache.set(1, forKey: "absent", if: .absent) } == .noSpace)
     for _ in 0..<2 {
       #expect(try cache.value(Data.self, forKey: "short") == short)
       #expect(try cache.value(Data.self, forKey: "long") == long)
       #expect(try cache.value(Int.self, forKey: "absent") == nil)
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
     }
     FaultInjection.end(session)
     clock.advance(by: .seconds(60))
@@ -419,7 +419,7 @@ import Testing
     try cache.flush()
     let sessions = failValues()
     for key in ["a", "b", "c"] {
-      try cache.set(String(repeating: "v", count: 5_000), forKey: key, expiresIn: .seconds(10))
+      try cache.set(String(repeating: "v", count: 5_000), forKey: key, expires: .after(.seconds(10)))
     }
     try cache.update(String.self, forKey: "a") { $0 = "short" }
     try cache.set("short", forKey: "b", expires: .unchanged)
@@ -483,7 +483,7 @@ import Testing
     try cache.set("y", forKey: "key")
     // Reports its own lost writes once.
     _ = errorCode { try cache.flush() }
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "y")
     try cache.close()
   }

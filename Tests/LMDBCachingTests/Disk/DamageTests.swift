@@ -41,7 +41,7 @@ import Testing
         try reopened.set("new", forKey: "key\(index)")
       }
       #expect(errors > 0 || places.isEmpty)
-      reopened.memoryCache.removeAll()
+      reopened.memory.removeAll()
       for index in 0..<300 { #expect(try reopened.value(String.self, forKey: "key\(index)") == "new") }
       #expect(reopened.count == 300)
       try reopened.close()
@@ -55,7 +55,7 @@ import Testing
     }
     for index in 0..<6 { try cache.set(Data(repeating: UInt8(index), count: 1_000), forKey: "\(index)") }
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     let files = directory.segments
     var flipped = directory.contents(files[0])
     flipped[600] ^= 4
@@ -93,7 +93,7 @@ import Testing
     for index in 0..<100 { #expect(try cache.value(Int.self, forKey: "k\(index)") == index) }
     try cache.set(Data(count: 5_000), forKey: "file")
     try cache.flush()
-    #expect(try cache.diskCache.bytesOnDisk() > 0)
+    #expect(try cache.disk.size > 0)
     try cache.close()
     let reopened = try directory.open()
     #expect(try reopened.value(String.self, forKey: "key") == nil)

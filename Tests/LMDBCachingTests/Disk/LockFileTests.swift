@@ -35,14 +35,14 @@
       let cache = try directory.open()
       try cache.set("value", forKey: "key")
       try cache.flush()
-      #expect(try cache.diskCache.value(String.self, forKey: "key") == "value")
+      #expect(try cache.withoutMemory.value(String.self, forKey: "key") == "value")
       let before = try locks()
       #expect(before > 0)
       try FileManager.default.removeItem(atPath: directory.path + "/" + name)
       #expect(eventually { FileManager.default.fileExists(atPath: directory.path + "/" + name) })
       try cache.flush()
       #expect(try locks() == before)
-      #expect(try cache.diskCache.value(String.self, forKey: "key") == "value")
+      #expect(try cache.withoutMemory.value(String.self, forKey: "key") == "value")
       try cache.close()
     }
   }

@@ -22,7 +22,7 @@ import Testing
     // Waits for earlier jobs.
     #expect(finishes { _ = try? cache.store.onWriterThread { .success(()) } })
     #expect(finishes { _ = try? cache.flush() })
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "file")?.count == 500)
     #expect(finishes { _ = try? cache.close() })
   }
@@ -40,11 +40,11 @@ import Testing
     try cache.set(big, forKey: "file")
     #expect(errorCode { try cache.flush() } == .notCommitted)
     clock.set(clock.now + 3_600_000_000_000)
-    #expect(finishes { _ = try? cache.diskCache.sweepValues() })
+    #expect(finishes { _ = try? cache.sweepValues() })
     FaultInjection.end(session)
     clock.advance(by: .seconds(40))
     #expect(eventually { (try? cache.flush()) != nil })
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "file") == big)
     try cache.close()
   }

@@ -25,7 +25,7 @@ import Testing
     }
     for index in 0..<3_000 { try cache.set(Self.text(index), forKey: "key\(index)") }
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     for index in 0..<3_000 { #expect(try cache.value(String.self, forKey: "key\(index)") == Self.text(index)) }
     #expect(cache.count == 3_000)
     #expect(cache.health.isHealthy)
@@ -41,7 +41,7 @@ import Testing
     }
     let large = Data(repeating: 1, count: 20 << 20)
     try cache.set(large, forKey: "large")
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(Data.self, forKey: "large") == large)
     #expect(cache.count == 3_001)
     try cache.close()
@@ -77,7 +77,7 @@ import Testing
     }
     #expect(isDone)
     // Recent entries remain; evicted ones are absent, not mixed up.
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     for index in 0..<4_000 {
       let value = try cache.value(String.self, forKey: "key\(index)")
       #expect(value == nil || value == Self.text(index))

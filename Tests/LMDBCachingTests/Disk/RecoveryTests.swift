@@ -371,15 +371,15 @@ import Testing
         }
       }
       switch random.below(8) {
-      case 0: try cache.removeAll(withPrefix: "1")
+      case 0: try cache.removeAll(.prefix("1"))
       case 1: try cache.removeAll()
-      case 2: try cache.trim(toCount: 15)
+      case 2: try cache.trim(to: .count(15))
       case 3:
         clock.advance(by: .seconds(120))
-        cache.memoryCache.removeAll()
+        cache.memory.removeAll()
         for key in 0..<40 { _ = try cache.value(Data.self, forKey: "\(key)") }
         // Writes the recorded accesses.
-        try cache.trim(toCount: 30)
+        try cache.trim(to: .count(30))
       default: break
       }
       try cache.flush()
@@ -438,7 +438,7 @@ import Testing
     try cache.set("old", forKey: "key")
     try cache.set("old", forKey: "other")
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     let session = FaultInjection.begin(.directory(directory.path), [.init(fault.0, returns: fault.1, count: 1)])
     if fault.0 == .get { #expect(errorCode { try cache.value(String.self, forKey: "other") } == .damagedDatabase) }
     try cache.set("new", forKey: "key")

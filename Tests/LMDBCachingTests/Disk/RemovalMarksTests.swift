@@ -18,9 +18,9 @@ import Testing
     var last: UInt64 = 0
     for round in 0..<4 {
       if round % 2 == 0 {
-        try cache.removeAll(withPrefix: "none:")
+        try cache.removeAll(.prefix("none:"))
       } else {
-        try cache.write { $0.removeAll(withPrefix: "none:") }
+        try cache.write { $0.removeAll(.prefix("none:")) }
       }
       try cache.flush()
       let current = try mark(cache)
@@ -30,9 +30,9 @@ import Testing
     // Nothing else changes or removes it.
     try cache.set("v", forKey: "other")
     try cache.removeValue(forKey: "other")
-    try cache.removeAll(taggedWith: "tag")
+    try cache.removeAll(.tag("tag"))
     try cache.flush()
-    try cache.diskCache.trim(toCount: 0)
+    try cache.disk.trim(to: .count(0))
     #expect(cache.count == 0)
     #expect(try mark(cache) == last)
     try cache.removeAll()
@@ -76,7 +76,7 @@ import Testing
     try ForgedDatabase.rewrite(directory.path, PrefixRemovals.key) { _ in [UInt8](repeating: 0xFF, count: size) }
     let cache = try directory.open()
     #expect(try mark(cache) == 0)
-    try cache.removeAll(withPrefix: "none:")
+    try cache.removeAll(.prefix("none:"))
     try cache.flush()
     #expect(try mark(cache) != 0)
     try cache.close()

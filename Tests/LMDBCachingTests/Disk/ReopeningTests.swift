@@ -27,7 +27,7 @@ import Testing
     FaultInjection.end(session)
     #expect(cache.health.isHealthy)
     #expect(cache.statistics.reopenings == 1)
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "new")
     #expect(try cache.value(String.self, forKey: "other") == "old")
     try cache.close()
@@ -42,8 +42,8 @@ import Testing
     try cache.set("old", forKey: "key")
     try cache.flush()
     // Reserves a reader slot for this thread.
-    #expect(try cache.diskCache.value(String.self, forKey: "key") == "old")
-    cache.memoryCache.removeAll()
+    #expect(try cache.withoutMemory.value(String.self, forKey: "key") == "old")
+    cache.memory.removeAll()
     // A read tries twice. The writer thread may be refused as well.
     let session = refuse(.txnRenew, 2)
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == .storageFailed)
@@ -67,14 +67,14 @@ import Testing
     #expect(errorCode { try cache.flush() } == .notCommitted)
     #expect(!cache.health.isHealthy)
     #expect(try cache.value(String.self, forKey: "key") == "new")
-    #expect(try cache.diskCache.value(String.self, forKey: "key") == "new")
+    #expect(try cache.withoutMemory.value(String.self, forKey: "key") == "new")
     FaultInjection.end(session)
     #expect(
       eventually {
         clock.advance(by: .seconds(1))
         return cache.health.isHealthy && !cache.store.journal.hasPending.load(ordering: .acquiring)
       })
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "new")
     try cache.close()
   }

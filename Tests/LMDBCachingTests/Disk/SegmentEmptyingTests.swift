@@ -63,7 +63,7 @@ import Testing
     try moment.whenever(cache.store) { [directory] in
       copies.withLock { if $0.count < 6 { $0.append(directory.copy()) } }
     }
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     try values.expect(cache, kept)
     try cache.close()
 
@@ -76,15 +76,15 @@ import Testing
       #expect(reopened.recovery == nil)
       try values.expect(reopened, kept)
       #expect(try reopened.value(Data.self, forKey: "key1") == nil)
-      try reopened.diskCache.sweepValues()
-      #expect(try reopened.diskCache.valueLogFaults() == [], "copy \(index)")
+      try reopened.sweepValues()
+      #expect(try reopened.valueLogFaults() == [], "copy \(index)")
       try values.expect(reopened, kept)
       let usage = try reopened.store.database.valueUsage()
       let size = try ValueFolder(cache: reopened.store.place.directory).segments().reduce(0) { $0 + $1.size }
       #expect(size < 2 * usage.bytes + (128 << 10), "copy \(index): \(size) bytes for \(usage.bytes)")
       try reopened.removeAll()
       try reopened.flush()
-      try reopened.diskCache.sweepValues()
+      try reopened.sweepValues()
       #expect(copy.segments.isEmpty, "copy \(index)")
       try reopened.close()
     }
@@ -100,11 +100,11 @@ import Testing
     try cache.flush()
     for first in 1...3 {
       let session = FaultInjection.begin(.directory(directory.path), [.init(.txnCommit, returns: ENOSPC, first: first)])
-      _ = errorCode { try cache.diskCache.sweepValues() }
+      _ = errorCode { try cache.sweepValues() }
       #expect(FaultInjection.end(session).triggered == 1)
       try values.expect(cache, kept)
     }
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     try values.expect(cache, kept)
     try values.expectCountsAreRight(cache)
     try cache.close()

@@ -44,14 +44,14 @@
       try cache.set(String(repeating: "x", count: 100), forKey: "key")
       try cache.flush()
       #expect(cache.health.isHealthy, "\(cache.health)")
-      let size = try cache.diskCache.bytesOnDisk()
+      let size = try cache.disk.size
       #expect(size < 1 << 20, "\(size) bytes")
       try cache.close()
     }
 
     @Test func theErrorNamesTheRoomAndTheSetting() throws {
       let disk = try SmallDisk(1 << 20)
-      let cache = try DiskCache(directory: disk.url, configuration: Self.configuration())
+      let cache = try LMDBCache(directory: disk.url, configuration: Self.configuration().withoutMemory)
       try disk.fill(leaving: 100 << 10)
       defer { _ = errorCode { try cache.close() } }
       let error = #expect(throws: CacheError.self) { try cache.set("x", forKey: "key") }
@@ -70,7 +70,7 @@
       if removal == .full && length < 1_000 { return }
       let disk = try SmallDisk(6 << 20)
       let configuration = Self.configuration { if removal == .full { $0.durability = .full } }
-      var cache = try DiskCache(directory: disk.url, configuration: configuration)
+      var cache = try LMDBCache(directory: disk.url, configuration: configuration.withoutMemory)
       var random = SeededRandom(UInt64(length))
       var number = 0
       func fill() {
@@ -88,19 +88,19 @@
         try #require(disk.free < 256 << 10)
         if removal == .reopened {
           _ = errorCode { try cache.close() }
-          cache = try DiskCache(directory: disk.url, configuration: configuration)
+          cache = try LMDBCache(directory: disk.url, configuration: configuration.withoutMemory)
         }
         var failures = 0
         let isFreed = eventually(within: .seconds(20)) {
           let failure = errorCode {
             switch removal {
             case .all, .reopened, .full: try cache.removeAll()
-            case .prefix: try cache.removeAll(withPrefix: "")
-            case .cost: try cache.trim(toCost: 0)
+            case .prefix: try cache.removeAll(.prefix(""))
+            case .cost: try cache.trim(to: .cost(0))
             }
           }
           if failure != nil { failures += 1 }
-          return failure == nil && (try? cache.entryCount()) == 0
+          return failure == nil && (try? cache.count) == 0
         }
         // What waits may need the room that the first attempt makes.
         #expect(isFreed && (failures == 0 || removal == .prefix), "\(round): \(failures) failures")

@@ -42,7 +42,9 @@
       try cache.flush()
       #expect(becomesSmall())
       try fill(cache)
-      for number in 0..<100 { #expect(try cache.diskCache.value(Data.self, forKey: "key\(number)") == value(number)) }
+      for number in 0..<100 {
+        #expect(try cache.withoutMemory.value(Data.self, forKey: "key\(number)") == value(number))
+      }
       try cache.close()
       _ = try CacheInspection.verify(directory: directory.url)
     }
@@ -50,9 +52,11 @@
     @Test func afterATrim() throws {
       let cache = try open()
       try fill(cache)
-      try cache.trim(toCount: 8)
+      try cache.trim(to: .count(8))
       #expect(becomesSmall())
-      for number in 92..<100 { #expect(try cache.diskCache.value(Data.self, forKey: "key\(number)") == value(number)) }
+      for number in 92..<100 {
+        #expect(try cache.withoutMemory.value(Data.self, forKey: "key\(number)") == value(number))
+      }
       try cache.close()
       // The mark describes the file after shrinking.
       let reopened = try open()

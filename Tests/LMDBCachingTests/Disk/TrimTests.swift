@@ -9,7 +9,7 @@ import Testing
   static let count = 45_000
 
   /// Returns keys in random order with their costs; the first were written first.
-  private func fill(_ cache: DiskCache) throws -> [(key: String, cost: Int)] {
+  private func fill(_ cache: LMDBCache) throws -> [(key: String, cost: Int)] {
     var random = SeededRandom(3)
     let entries = (0..<Self.count).shuffled(using: &random).map { (key: "key\($0)", cost: random.below(100)) }
     for start in stride(from: 0, to: entries.count, by: 1_000) {
@@ -20,7 +20,7 @@ import Testing
     return entries
   }
 
-  private func expect(_ cache: DiskCache, _ entries: some Sequence<(key: String, cost: Int)>) throws {
+  private func expect(_ cache: LMDBCache, _ entries: some Sequence<(key: String, cost: Int)>) throws {
     let found = try cache.entries()
     let expected = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     #expect(found.map(\.key) == expected.map(\.key))
@@ -32,7 +32,7 @@ import Testing
   @Test(arguments: [7_000, 44_990, 45_000]) func theNewestStay(_ kept: Int) throws {
     let cache = try directory.openDisk { $0.clock = .manual(ManualClock()) }
     let entries = try fill(cache)
-    try cache.trim(toCount: kept)
+    try cache.trim(to: .count(kept))
     try expect(cache, entries.suffix(kept))
     #expect(cache.statistics.diskEvictions == Self.count - kept)
     try cache.close()
@@ -48,7 +48,7 @@ import Testing
       cost -= $0.cost
       return true
     }
-    try cache.trim(toCost: limit)
+    try cache.trim(to: .cost(limit))
     try expect(cache, kept)
     try cache.close()
   }
@@ -57,12 +57,12 @@ import Testing
   @Test func whatWasReadStays() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
-    let entries = try fill(cache.diskCache)
+    let entries = try fill(cache.withoutMemory)
     clock.advance(by: .seconds(1_000))
     let read = entries.prefix(2_000)
     for entry in read { #expect(try cache.value(Int.self, forKey: entry.key) == entry.cost) }
-    try cache.trim(toCount: 3_000)
-    try expect(cache.diskCache, Array(read) + Array(entries.suffix(1_000)))
+    try cache.trim(to: .count(3_000))
+    try expect(cache.withoutMemory, Array(read) + Array(entries.suffix(1_000)))
     for entry in read { #expect(try cache.value(Int.self, forKey: entry.key) == entry.cost) }
     try cache.close()
   }
@@ -71,9 +71,9 @@ import Testing
     let clock = ManualClock()
     let cache = try directory.openDisk { $0.clock = .manual(clock) }
     let entries = try fill(cache)
-    for entry in entries.suffix(30_000) { try cache.set(1, forKey: entry.key, expiresIn: .seconds(60)) }
+    for entry in entries.suffix(30_000) { try cache.set(1, forKey: entry.key, expires: .after(.seconds(60))) }
     clock.advance(by: .seconds(61))
-    try cache.trim(toCount: 15_000)
+    try cache.trim(to: .count(15_000))
     try expect(cache, entries.prefix(15_000))
     #expect(cache.statistics.expirations == 30_000)
     try cache.close()
@@ -95,8 +95,8 @@ import Testing
           passing += 1
         }
         if reading { for key in often { #expect(try cache.value(Int.self, forKey: key) == 1) } }
-        try cache.trim(toCount: 140)
-        try cache.trimToLimits()
+        try cache.trim(to: .count(140))
+        try cache.disk.trim(to: .limits)
       }
     }
     try pass(10, reading: true)
@@ -115,11 +115,11 @@ import Testing
     for _ in 0..<4 {
       clock.advance(by: .seconds(100))
       for key in often { #expect(try cache.value(Int.self, forKey: key) == 1) }
-      try cache.trimToLimits()
+      try cache.disk.trim(to: .limits)
     }
     clock.advance(by: .seconds(100))
     try cache.set(1, forKey: "new")
-    try cache.trim(toAge: .seconds(50))
+    try cache.trim(to: .age(.seconds(50)))
     #expect(try cache.entries().map(\.key) == ["new"])
     try cache.close()
   }

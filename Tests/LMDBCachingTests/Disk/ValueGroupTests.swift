@@ -44,7 +44,8 @@ import Testing
         for number in 0..<100 {
           // The last value of a key wins.
           if number % 3 == 0 { batch.set(bytes(number, round: 99), forKey: key(number)) }
-          batch.set(bytes(number, round: round), forKey: key(number), expiresIn: number % 2 == 0 ? .seconds(100) : nil)
+          batch.set(
+            bytes(number, round: round), forKey: key(number), expires: number % 2 == 0 ? .after(.seconds(100)) : .never)
         }
         for number in 100..<110 {
           batch.set(bytes(number), forKey: key(number))
@@ -57,7 +58,7 @@ import Testing
       try expect(cache, 0..<100, round: round, "committed")
       #expect(cache.count == 100)
     }
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     try values.expectCountsAreRight(cache)
     try expect(cache, 0..<100, round: 1, "after a sweep")
     try cache.close()
@@ -94,12 +95,12 @@ import Testing
     }
     try expect(cache, 0..<200, round: 2, "as it should have been")
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     try values.expectCountsAreRight(cache)
     try expect(cache, 0..<200, round: 2, "after a sweep")
     try cache.removeAll()
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty, "what the batch that failed had written")
     try cache.close()
   }
@@ -115,7 +116,7 @@ import Testing
     }
     #expect(cache.count == 0)
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     try cache.close()
     #expect(directory.segments.isEmpty)
   }

@@ -118,7 +118,7 @@ import Testing
     try transaction.commit()
     environment.close()
     let reopened = try values.open { $0.disk.verification = .always }
-    try reopened.diskCache.sweepValues()
+    try reopened.sweepValues()
     try values.expect(reopened, 0..<30)
     #expect(directory.segments.count == right)
     try values.expectCountsAreRight(reopened)
@@ -131,13 +131,13 @@ import Testing
     try values.fill(cache, 0..<3)
     let session = FaultInjection.begin(
       .directory(directory.path + "/values"), [.init(.pwrite, returns: ENOSPC, count: 1)])
-    #expect(errorCode { try cache.diskCache.set(values.value(50), forKey: "key50") } == .noSpace)
+    #expect(errorCode { try cache.withoutMemory.set(values.value(50), forKey: "key50") } == .noSpace)
     FaultInjection.end(session)
     try values.fill(cache, 3..<40)
     try cache.flush()
     for number in 0..<40 where number % 6 != 5 { try cache.removeValue(forKey: "key\(number)") }
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     try values.expect(cache, stride(from: 5, to: 40, by: 6))
     #expect(try cache.value(Data.self, forKey: "key50") == nil)
     try values.expectCountsAreRight(cache)
@@ -158,7 +158,7 @@ import Testing
     try file.close()
     for number in 0..<10 where number != 4 && number != 8 { try cache.removeValue(forKey: "key\(number)") }
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     try values.expect(cache, [8])
     #expect(errorCode { _ = try cache.value(Data.self, forKey: "key4") } == .corruptedRecord)
     #expect(directory.segments.contains(segment))
@@ -188,7 +188,7 @@ import Testing
     try cache.flush()
     try cache.removeAll()
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     try values.fill(cache, 10..<12)
     try cache.flush()
@@ -200,7 +200,7 @@ import Testing
     #expect(reopened.recovery != nil)
     #expect(try reopened.entries().map(\.key) == ["after"])
     #expect(try reopened.value(String.self, forKey: "after") == "after")
-    try reopened.diskCache.sweepValues()
+    try reopened.sweepValues()
     try values.expectCountsAreRight(reopened)
     try reopened.close()
   }
@@ -213,7 +213,7 @@ import Testing
     try values.expectCountsAreRight(cache)
     try cache.close()
     let reopened = try values.open { $0.disk.verification = .always }
-    try reopened.diskCache.sweepValues()
+    try reopened.sweepValues()
     #expect(try reopened.value(Data.self, forKey: key) == values.value(1))
     try values.expectCountsAreRight(reopened)
     try reopened.close()
@@ -309,7 +309,7 @@ import Testing
     for errno in [EDQUOT, EFBIG] {
       try fail(.init(.fallocate, returns: errno, count: .max)) {
         let error = try #require(throws: CacheError.self) {
-          for number in 20..<60 { try cache.diskCache.set(values.value(number), forKey: "k") }
+          for number in 20..<60 { try cache.withoutMemory.set(values.value(number), forKey: "k") }
         }
         #expect(error.code == .noSpace && error.message.contains("Free some space"), "\(error)")
       }

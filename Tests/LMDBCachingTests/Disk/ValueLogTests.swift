@@ -93,7 +93,7 @@ import Testing
     let before = try ValueFolder(cache: cache.store.place.directory).segments().reduce(0) { $0 + $1.size }
     for number in 0..<200 where number % 5 != 0 { try cache.removeValue(forKey: "key\(number)") }
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     let kept = stride(from: 0, to: 200, by: 5)
     try values.expect(cache, kept)
     let after = try ValueFolder(cache: cache.store.place.directory).segments().reduce(0) { $0 + $1.size }
@@ -103,7 +103,7 @@ import Testing
     try values.expectCountsAreRight(cache)
     try cache.removeAll()
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     try values.fill(cache, 0..<20, round: 1)
     try cache.close()
@@ -116,7 +116,7 @@ import Testing
     let cache = try values.open()
     try values.fill(cache, 0..<200)
     try cache.flush()
-    try cache.trim(toCount: 10)
+    try cache.trim(to: .count(10))
     #expect(
       eventually {
         values.clock.advance(by: .seconds(2))
@@ -143,7 +143,7 @@ import Testing
     }
     try cache.flush()
     #expect(directory.segments.count == 40)
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.count < 20)
     for number in 0..<40 {
       #expect(try cache.value(Data.self, forKey: "key\(number)") == values.value(number).prefix(2_000))
@@ -172,12 +172,12 @@ import Testing
     let half = bytes()
     #expect(half.live < full.live - size / 3)
     #expect(half.dead > size / 3)
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     let swept = bytes()
     #expect(swept.live < full.live - size / 3)
     #expect(swept.dead < size / 6, "\(swept.dead)")
     // The three numbers cover the files, except for file headers and the journal.
-    let files = try cache.diskCache.bytesOnDisk()
+    let files = try cache.disk.size
     #expect(swept.live + swept.dead + swept.free <= files)
     try cache.close()
   }
@@ -190,12 +190,12 @@ import Testing
     try cache.read { snapshot in
       for number in 0..<50 { try cache.set(values.value(number, round: 1), forKey: "key\(number)") }
       try cache.flush()
-      try cache.diskCache.sweepValues()
+      try cache.sweepValues()
       for number in 0..<50 {
         #expect(try snapshot.value(Data.self, forKey: "key\(number)") == values.value(number), "\(number)")
       }
     }
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     try values.expect(cache, 0..<50, round: 1)
     #expect(directory.segments.count < 8)
     try cache.close()
@@ -211,9 +211,9 @@ import Testing
     #expect(other.run("snapshot text") == "held")
     try cache.removeAll()
     try cache.flush()
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(other.run("release") == text)
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     #expect(other.run("get text") == "nil")
     #expect(other.run("close") == "ok")
@@ -242,7 +242,7 @@ import Testing
       try look()
       #expect(try snapshot.value(Data.self, forKey: "key") == value)
     }
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     try cache.close()
   }
@@ -259,7 +259,7 @@ import Testing
       try cache.removeAll()
       try cache.flush()
       // This snapshot retains it.
-      try cache.diskCache.sweepValues()
+      try cache.sweepValues()
       #expect(directory.segments.count == 1)
       // Its clock stands still, so it makes no scans.
       #expect(writer.run("open \(directory.path) wall=1700000000000000000") == "ok")
@@ -271,10 +271,10 @@ import Testing
       #expect(writer.run("remove text") == "ok")
       #expect(writer.run("close") == "ok")
     }
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(reader.run("release") == text)
     #expect(reader.run("close") == "ok")
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     try cache.close()
   }
@@ -288,14 +288,14 @@ import Testing
       do {
         try cache.removeAll()
         try cache.flush()
-        try cache.diskCache.sweepValues()
+        try cache.sweepValues()
       } catch {
         return false
       }
       return bytes.withUnsafeBytes { $0.elementsEqual(large) }
     }
     #expect(isSame == true)
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.isEmpty)
     try cache.close()
   }

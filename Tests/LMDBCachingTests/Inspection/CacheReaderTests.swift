@@ -16,7 +16,7 @@ import Testing
     try cache.set("long", forKey: Self.longKey, tags: (0..<64).map { "tag \($0)" })
     try cache.set(Data(count: 2_020), forKey: "in pages of its own", tags: (0..<64).map { "tag \($0)" })
     try cache.set(Data(repeating: 7, count: 100_000), forKey: "logged", cost: 1 << 40)
-    try cache.set("soon", forKey: "expiring", expiresIn: .seconds(3_600))
+    try cache.set("soon", forKey: "expiring", expires: .after(.seconds(3_600)))
     try cache.set(Double.pi, forKey: "number")
     try cache.set(["a": 1], forKey: "codable")
   }
@@ -82,7 +82,7 @@ import Testing
   @Test func whatExpiresIsGoneForReadsAndCanBeHad() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
-    try cache.set("brief", forKey: "brief", expiresIn: .seconds(10))
+    try cache.set("brief", forKey: "brief", expires: .after(.seconds(10)))
     try cache.set("stays", forKey: "stays")
     try cache.flush()
     let reader = try #require(try CacheReader(directory: directory.url, clock: .manual(clock)))
@@ -102,7 +102,7 @@ import Testing
   @Test func aRecordHasAllThatIsStored() throws {
     let cache = try directory.open()
     try cache.set(
-      Data(repeating: 1, count: 9_000), forKey: "key", expiresIn: .seconds(100), cost: 77, tags: ["a", "b"])
+      Data(repeating: 1, count: 9_000), forKey: "key", expires: .after(.seconds(100)), cost: 77, tags: ["a", "b"])
     try cache.flush()
     let header = try #require(
       try CacheKey.with("key") { (key) throws(CacheError) in try cache.store.header(key)?.header })
@@ -188,13 +188,13 @@ import Testing
     try cache.flush()
     let figures = try directory.reader().figures()
     let (statistics, info) = (cache.statistics, try cache.store.environment.info())
-    #expect(try figures.entries == cache.entryCount() && figures.totalCost == cache.totalEntryCost())
+    #expect(try figures.entries == cache.count && figures.totalCost == cache.totalCost)
     #expect(figures.durability == .ordered && figures.pendingWrites == 0 && figures.countsPendingWrites)
     #expect(figures.liveBytes == statistics.liveBytes)
     #expect(figures.deadBytes + figures.freeBytes == statistics.deadBytes + statistics.freeBytes)
     #expect(figures.database.leafPages == info.leafPages && figures.database.transactionID == info.lastTransactionID)
     #expect(figures.readers?.slotsInUse == info.readersInUse)
-    #expect(try figures.bytesOnDisk == cache.diskCache.bytesOnDisk())
+    #expect(try figures.bytesOnDisk == cache.disk.size)
     try cache.close()
   }
 
@@ -210,7 +210,7 @@ import Testing
         try cache.set(Data(repeating: UInt8(number), count: 20_000 + round), forKey: "key:\(number)")
       }
       try cache.flush()
-      try cache.diskCache.sweepValues()
+      try cache.sweepValues()
       for number in 0..<100 {
         let size = round == 0 || number % 3 != 0 ? 20_000 + round : 20_000
         let value = try reader.value(Data.self, forKey: "key:\(number)")

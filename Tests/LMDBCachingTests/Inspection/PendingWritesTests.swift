@@ -22,10 +22,10 @@ import Testing
       number += 1
       switch random.below(40) {
       case 0: try cache.removeAll()
-      case 1, 2: try cache.removeAll(withPrefix: ["a:", "b:", "c:1", "a:x"][random.below(4)])
+      case 1, 2: try cache.removeAll(.prefix(["a:", "b:", "c:1", "a:x"][random.below(4)]))
       case 3,
         4 where usesTags:
-        try cache.removeAll(taggedWith: "tag \(random.below(3))")
+        try cache.removeAll(.tag("tag \(random.below(3))"))
       case 5...10: try cache.removeValue(forKey: key())
       case 11...13:
         try cache.set(Data(repeating: UInt8(number & 255), count: 3_000 + random.below(9_000)), forKey: key())
@@ -38,7 +38,7 @@ import Testing
         }
       case 17...19 where usesTags:
         try cache.set("tagged \(number)", forKey: key(), tags: ["tag \(random.below(3))", "tag \(random.below(3))"])
-      case 20: try cache.set("dear \(number)", forKey: key(), expiresIn: .seconds(9_999), cost: 1 << 33)
+      case 20: try cache.set("dear \(number)", forKey: key(), expires: .after(.seconds(9_999)), cost: 1 << 33)
       default: try cache.set("value \(number)", forKey: key())
       }
     }

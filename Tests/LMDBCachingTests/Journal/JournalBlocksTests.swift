@@ -108,12 +108,12 @@
       let cache = try open { neverCommitting(&$0) }
       try fill(cache, 0..<100)
       try cache.flush()
-      try cache.diskCache.giveBackSpace()
+      try cache.giveBackSpace()
       // The active segment goes first.
       for _ in 0..<4 {
         try fill(cache, 0..<100)
         try cache.flush()
-        try cache.diskCache.giveBackSpace()
+        try cache.giveBackSpace()
       }
       let idle = try allocated
       #expect(idle < 1 << 20)
@@ -146,7 +146,7 @@
       let session = FaultInjection.begin(
         .directory(directory.path + "/journals"), [.init(.punchHole, returns: EOPNOTSUPP, count: .max)])
       for _ in 0..<4 {
-        try cache.diskCache.giveBackSpace()
+        try cache.giveBackSpace()
       }
       #expect(FaultInjection.end(session).triggered == 1)
       try fill(cache, 100..<14_000)
@@ -166,7 +166,7 @@
         let data = Data(random.bytes(random.below(random.below(20) == 0 ? 60_000 : 900)))
         try cache.set(data, forKey: key)
         latest[key] = data
-        if number % 97 == 0 { try cache.diskCache.giveBackSpace() }
+        if number % 97 == 0 { try cache.giveBackSpace() }
         if number % 101 == 0 { cache._checkInvariants() }
         if number % 13 == 0 { clock.advance(by: .milliseconds(5)) }
       }

@@ -55,7 +55,7 @@ import Testing
     let (crashed, _, _) = try crashed { cache in
       for index in 0..<10 { try cache.set("v\(index)", forKey: "key\(index)") }
       try cache.removeValue(forKey: "key3")
-      try cache.removeAll(withPrefix: "key7")
+      try cache.removeAll(.prefix("key7"))
     }
     var expected = ["base": "committed"]
     for index in 0..<10 where index != 3 && index != 7 { expected["key\(index)"] = "v\(index)" }
@@ -84,7 +84,7 @@ import Testing
     let (crashed, name, used) = try crashed { cache in
       for index in 0..<6 { try cache.set("v\(index)", forKey: "key\(index)") }
       try cache.removeValue(forKey: "key1")
-      try cache.removeAll(withPrefix: "key4")
+      try cache.removeAll(.prefix("key4"))
       try cache.set(String(repeating: "x", count: 600), forKey: String(repeating: "long", count: 200))
     }
     let whole = crashed.contents(name)

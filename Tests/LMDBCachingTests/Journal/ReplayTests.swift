@@ -190,7 +190,7 @@ import Testing
     writer.release()
     #expect(eventually { !crashed.journals.contains(name) })
     try cache.flush()
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(cache.statistics.replayedWrites == 1)
     #expect(try cache.value(String.self, forKey: "key") == "own")
     try cache.close()
@@ -214,14 +214,14 @@ import Testing
     crashed.write(contents, to: name)
     switch what {
     case "key": try cache.removeValue(forKey: "key")
-    case "prefix": try cache.removeAll(withPrefix: "k")
+    case "prefix": try cache.removeAll(.prefix("k"))
     case "batch": try cache.write { $0.removeValue(forKey: "key") }
     default: #expect(try cache.removeValue(String.self, forKey: "key") != nil)
     }
     try cache.flush()
     try cache.store.onWriterThread { .success(cache.store.peers.takeOver()) }
     #expect(!crashed.journals.contains(name))
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == nil)
     #expect(cache.count == 0)
     try cache.close()
@@ -332,7 +332,7 @@ import Testing
     let count = 400
     for index in 0..<count {
       try cache.set(text + String(index), forKey: "key\(index % 150)")
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       #expect(try cache.value(String.self, forKey: "key\(index % 150)") == text + String(index))
     }
     for index in count - 150..<count {
@@ -376,9 +376,9 @@ import Testing
       ValueFolder.name + "/garbage", ValueFolder.name + "/" + String(repeating: "3", count: 16) + ".values",
     ]
     #expect(directory.segments.count == 7)
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     #expect(directory.segments.sorted() == (kept + foreign).sorted())
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     #expect(try cache.value(Data.self, forKey: "pending") == big)
     #expect(try cache.value(Data.self, forKey: "committed") == big)
     try cache.close()

@@ -86,10 +86,10 @@ import Testing
     for key in ["tagged", "tagged too"] { try cache.set("old", forKey: key, tags: ["tag"]) }
     try cache.flush()
     try cache.set("new", forKey: "replaced")
-    try cache.removeAll(taggedWith: "tag")
+    try cache.removeAll(.tag("tag"))
     try cache.set("again", forKey: "tagged too", tags: ["tag"])
     try cache.removeValue(forKey: "removed")
-    try cache.removeAll(withPrefix: "prefix/")
+    try cache.removeAll(.prefix("prefix/"))
     try cache.set("again", forKey: "prefix/2")
     let crashed = directory.crashed(cache)
     try cache.close()
@@ -125,7 +125,7 @@ import Testing
       })
     #expect(try reopened.value(String.self, forKey: "removed") == nil)
     #expect(reopened.health.isHealthy)
-    #expect(try eventually { try reopened.entryCount() == 5 })
+    #expect(try eventually { try reopened.count == 5 })
     #expect(try reopened.entries().map(\.key) == expected.keys.sorted())
     try reopened.close()
   }

@@ -89,9 +89,9 @@ import Testing
     let clock = ManualClock()
     let cache = MemoryCache<Int, Int>(countLimit: -1, costLimit: -1, ageLimit: .seconds(-1), clock: .manual(clock))
     for number in 0..<10 { cache.set(number, forKey: number, cost: 5) }
-    cache.trim(toCount: -1)
-    cache.trim(toCost: -1)
-    cache.trim(toAge: .seconds(-1))
+    cache.trim(to: .count(-1))
+    cache.trim(to: .cost(-1))
+    cache.trim(to: .age(.seconds(-1)))
     (cache.countLimit, cache.costLimit, cache.ageLimit) = (-1, .min, .seconds(-1))
     clock.advance(by: .seconds(60))
     #expect(cache.count == 10)
@@ -188,13 +188,13 @@ import Testing
     let clock = ManualClock()
     let cache = MemoryCache<Int, Int>(clock: .manual(clock))
     for number in 0..<30_000 { cache.set(number, forKey: number, cost: 2) }
-    cache.trim(toCount: 10_000)
+    cache.trim(to: .count(10_000))
     #expect(cache.count == 10_000)
-    cache.trim(toCost: 5_000)
+    cache.trim(to: .cost(5_000))
     #expect(cache.totalCost <= 5_000)
     clock.advance(by: .seconds(100))
     cache.set(-1, forKey: -1)
-    cache.trim(toAge: .seconds(50))
+    cache.trim(to: .age(.seconds(50)))
     #expect(cache.count == 1)
     cache.removeAll()
     #expect(cache.count == 0)
@@ -279,7 +279,7 @@ import Testing
     for now in [Int64.min, -5, 0, 5] {
       let cache = MemoryCache<String, Int>(clock: .manual(ManualClock(now: now)))
       cache.set(1, forKey: "key")
-      cache.trim(toAge: .seconds(Int64.max))
+      cache.trim(to: .age(.seconds(Int64.max)))
       #expect(cache.value(forKey: "key") == 1, "at \(now)")
     }
   }

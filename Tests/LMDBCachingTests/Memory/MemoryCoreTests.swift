@@ -101,7 +101,7 @@ import Testing
       #expect(cache.store.shard(number).pointee.core.table.capacity <= 512)
     }
     for number in 0..<100_000 { cache.set(number, forKey: number) }
-    cache.trim(toCount: 100)
+    cache.trim(to: .count(100))
     for number in 0..<MemoryStore<Int, Int>.shardCount {
       #expect(cache.store.shard(number).pointee.core.table.capacity <= 512)
       #expect(cache.store.shard(number).pointee.core.slabs.chunks <= 1)
@@ -114,7 +114,7 @@ import Testing
     for number in 0..<60_000 {
       cache.set(number, forKey: number)
       guard number % 5_000 == 4_999 else { continue }
-      if isTrimmed { cache.trim(toCount: Int(random.next() % UInt64(number))) }
+      if isTrimmed { cache.trim(to: .count(Int(random.next() % UInt64(number)))) }
       for number in 0..<MemoryStore<Int, Int>.shardCount {
         let core = cache.store.shard(number)
         guard core.pointee.core.count > 16 else { continue }

@@ -40,7 +40,7 @@ import Testing
           cache.removeAll()
           model = [:]
         } else if random.next() % 10 == 0 {
-          cache.trim(toCount: Int(random.next() % 200))
+          cache.trim(to: .count(Int(random.next() % 200)))
         } else if random.next() % 10 == 0 {
           let suffix = "\(random.next() % 10)"
           cache.removeAll { $0.hasSuffix(suffix) }
@@ -55,9 +55,9 @@ import Testing
     }
     let live = model.keys.filter { cache.contains($0) }
     #expect(live.count <= cache.count)
-    cache.trim(toAge: .seconds(0))
+    cache.trim(to: .age(.seconds(0)))
     clock.advance(by: .seconds(1))
-    cache.trim(toAge: .milliseconds(500))
+    cache.trim(to: .age(.milliseconds(500)))
     #expect(cache.count == 0, "seed \(seed)")
     #expect(cache.totalCost == 0, "seed \(seed)")
   }

@@ -84,7 +84,7 @@ import Testing
     for number in 0..<500 {
       #expect(cache.value(forKey: Clash(number: number)) == (number % 3 == 0 ? nil : number))
     }
-    cache.trim(toCount: 10)
+    cache.trim(to: .count(10))
     #expect(cache.count == 10)
     #expect((0..<500).filter { cache.contains(Clash(number: $0)) }.count == 10)
   }

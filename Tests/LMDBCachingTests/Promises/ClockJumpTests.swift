@@ -15,8 +15,8 @@ import Testing
 
   private func views(_ cache: LMDBCache, _ key: String) throws -> [Bool] {
     [
-      try cache.value(String.self, forKey: key) != nil, try cache.diskCache.value(String.self, forKey: key) != nil,
-      cache.contains(key), cache.diskCache.contains(key),
+      try cache.value(String.self, forKey: key) != nil, try cache.withoutMemory.value(String.self, forKey: key) != nil,
+      try cache.contains(key), try cache.contains(key),
       try cache.entries(withPrefix: key).contains { $0.key == key },
       try cache.read { try $0.value(String.self, forKey: key) != nil },
       try cache.withBytes(forKey: key) { _ in } != nil,
@@ -26,8 +26,8 @@ import Testing
   @Test(arguments: jumps) func everyWayToLookAgreesAfterAJump(_ jump: Int64) throws {
     var cache = try open()
     let start = clock.now
-    try cache.set("v", forKey: "minute", expiresIn: .seconds(60))
-    try cache.set("v", forKey: "day", expiresIn: .seconds(86_400))
+    try cache.set("v", forKey: "minute", expires: .after(.seconds(60)))
+    try cache.set("v", forKey: "day", expires: .after(.seconds(86_400)))
     try cache.flush()
     clock.set(start + jump)
     for isReopened in [false, true] {
@@ -44,15 +44,15 @@ import Testing
   /// A lifetime counts from the clock after the jump.
   @Test(arguments: jumps) func aTimeToLiveCountsFromTheNewTime(_ jump: Int64) throws {
     let cache = try open()
-    try cache.set("old", forKey: "key", expiresIn: .seconds(60))
+    try cache.set("old", forKey: "key", expires: .after(.seconds(60)))
     clock.set(clock.now + jump)
-    try cache.set("new", forKey: "key", expiresIn: .seconds(60))
+    try cache.set("new", forKey: "key", expires: .after(.seconds(60)))
     clock.advance(by: .seconds(59))
     #expect(Set(try views(cache, "key")) == [true])
     // Time is accurate to a millisecond.
     clock.advance(by: .milliseconds(1_001))
     #expect(Set(try views(cache, "key")) == [false])
-    try cache.diskCache.trimToLimits()
+    try cache.disk.trim(to: .limits)
     #expect(cache.count == 0)
     try cache.close()
   }
@@ -68,8 +68,8 @@ import Testing
     try cache.flush()
     clock.set(clock.now + jump)
     try cache.set("v", forKey: "new")
-    try cache.trim(toCount: 1)
-    #expect(try cache.diskCache.entries().map(\.key) == ["new"])
+    try cache.trim(to: .count(1))
+    #expect(try cache.entries().map(\.key) == ["new"])
     #expect(try cache.value(String.self, forKey: "new") == "v")
     try cache.close()
   }
@@ -82,12 +82,12 @@ import Testing
     clock.set(clock.now - 24 * Self.hour)
     try cache.set("v", forKey: "now")
     try cache.flush()
-    try cache.trim(toAge: .seconds(60))
-    #expect(try cache.diskCache.entries().map(\.key) == ["ahead", "now"])
+    try cache.trim(to: .age(.seconds(60)))
+    #expect(try cache.entries().map(\.key) == ["ahead", "now"])
     // It expires in time, although its last use is in the future.
     clock.advance(by: .seconds(26 * 3_600))
-    try cache.trim(toAge: .seconds(60))
-    #expect(try cache.diskCache.entries().isEmpty)
+    try cache.trim(to: .age(.seconds(60)))
+    #expect(try cache.entries().isEmpty)
     try cache.close()
   }
 }

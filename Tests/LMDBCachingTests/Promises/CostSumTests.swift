@@ -21,12 +21,12 @@ import Testing
       let expected = index + 1 < count ? Int.max : 10
       #expect(cache.totalCost == expected, "after \(index)")
     }
-    #expect(cache.memoryCache.totalCost == 10)
+    #expect(cache.memory.totalCost == 10)
     try cache.close()
     cache = try directory.open()
     #expect(cache.totalCost == 10)
     // The limit of 100 is not exceeded.
-    try cache.trim(toCost: 100)
+    try cache.trim(to: .cost(100))
     #expect(try cache.value(String.self, forKey: "b") == "b")
     try cache.close()
   }
@@ -35,10 +35,10 @@ import Testing
     let cache = try directory.open()
     for index in 0..<3 { try cache.set("a", forKey: "a\(index)", cost: .max) }
     for index in 0..<5 { try cache.set("b", forKey: "b\(index)", cost: 10) }
-    try cache.trim(toCost: 50)
-    #expect(try cache.diskCache.entries().map(\.key) == (0..<5).map { "b\($0)" })
+    try cache.trim(to: .cost(50))
+    #expect(try cache.entries().map(\.key) == (0..<5).map { "b\($0)" })
     #expect(cache.totalCost == 50)
-    #expect(cache.memoryCache.totalCost == 50)
+    #expect(cache.memory.totalCost == 50)
     try cache.close()
   }
 }

@@ -46,7 +46,7 @@ import Testing
       for size in sizes {
         let found = try cache.value(Data.self, forKey: "v\(size)")
         #expect(found == data(size), "\(size) bytes, \(place)")
-        let disk = try cache.diskCache.value(Data.self, forKey: "v\(size)")
+        let disk = try cache.withoutMemory.value(Data.self, forKey: "v\(size)")
         #expect(disk == data(size), "\(size) bytes, \(place)")
         let length = try cache.withBytes(forKey: "v\(size)") { $0.byteCount }
         #expect(length == size, "\(size) bytes, \(place)")
@@ -60,13 +60,13 @@ import Testing
       }
       for size in sizes { try cache.set(data(size), forKey: "v\(size)") }
       try expect(cache, "memory")
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       try expect(cache, "journal")
       try cache.flush()
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       try expect(cache, "database")
       try cache.write { batch in for size in sizes { batch.set(data(size), forKey: "v\(size)") } }
-      cache.memoryCache.removeAll()
+      cache.memory.removeAll()
       try expect(cache, "batch")
       try cache.close()
       let again = try directory.open()

@@ -9,7 +9,7 @@ struct ForgedCache {
   init() throws {
     let cache = try directory.open()
     for key in ["a", "b", "c"] { try cache.set("value of \(key)", forKey: key) }
-    try cache.set("soon", forKey: "expiring", expiresIn: .seconds(3_600))
+    try cache.set("soon", forKey: "expiring", expires: .after(.seconds(3_600)))
     try cache.set("dear", forKey: "dear", cost: 1 << 40)
     try cache.set(Data(repeating: 0x61, count: 2 << 20), forKey: "large")
     try cache.close()

@@ -41,7 +41,7 @@ import Testing
       try cache.set(Data(count: 2 << 20), forKey: "large")
       try cache.set("v", forKey: "key")
       try cache.flush()
-      try cache.diskCache.sweepValues()
+      try cache.sweepValues()
       try cache.close()
     }
   }

@@ -19,7 +19,7 @@ import Testing
     try cache.flush()
     for _ in 0..<2 {
       clock.advance(by: .seconds(61))
-      try cache.diskCache.trimToLimits()
+      try cache.disk.trim(to: .limits)
     }
     if isSuspended { writer.resume() }
     #expect(writer.ask("forget") == "ok")

@@ -17,7 +17,7 @@ import Testing
   }
 
   private func expectOthers(_ cache: LMDBCache, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    cache.memoryCache.removeAll()
+    cache.memory.removeAll()
     for index in 0..<20 {
       #expect(try cache.value(String.self, forKey: "b/\(index)") == "b\(index)", sourceLocation: sourceLocation)
     }
@@ -40,7 +40,7 @@ import Testing
     // It may fail, but it concerns only these keys.
     let code: CacheError.Code?
     switch write {
-    case .removal: code = errorCode { try cache.removeAll(withPrefix: "a/") }
+    case .removal: code = errorCode { try cache.removeAll(.prefix("a/")) }
     case .manySets:
       // More keys than are tracked one by one.
       code = errorCode { for index in 0..<66_000 { try cache.set(index, forKey: "a/\(index)") } }

@@ -100,7 +100,7 @@ import Testing
     let changed = CacheFixture.places.map { "\($0):counter" }
     let first = try directory.open()
     for value in values { #expect(try value.isFound(in: first), "\(value.key)") }
-    for place in CacheFixture.places { try first.removeAll(taggedWith: "\(place):red") }
+    for place in CacheFixture.places { try first.removeAll(.tag("\(place):red")) }
     for key in changed { #expect(try first.increment(forKey: key) == 43) }
     try first.set("new", forKey: "new", tags: ["waiting:red"])
     try first.close()

@@ -93,8 +93,8 @@ final class CacheDirectory: Sendable {
     try LMDBCache(directory: url, configuration: Self.configuration(change))
   }
 
-  func openDisk(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws(CacheError) -> DiskCache {
-    try DiskCache(directory: url, configuration: Self.configuration(change))
+  func openDisk(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws(CacheError) -> LMDBCache {
+    try LMDBCache(directory: url, configuration: Self.configuration(change).withoutMemory)
   }
 }
 

@@ -49,6 +49,6 @@ struct LoggedValues {
   }
 
   func expectCountsAreRight(_ cache: LMDBCache) throws {
-    #expect(try cache.diskCache.valueLogFaults() == [])
+    #expect(try cache.valueLogFaults() == [])
   }
 }

@@ -10,6 +10,6 @@ enum Place: CaseIterable, Sendable {
   /// Moves the entries of a cache opened with ``neverCommitting(_:)`` there.
   func settle(_ cache: LMDBCache) throws {
     if self == .database { try cache.flush() }
-    if self != .memory { cache.memoryCache.removeAll() }
+    if self != .memory { cache.memory.removeAll() }
   }
 }

@@ -6,8 +6,9 @@ enum ChurnReaderRole: TrialRole {
   static let name = "churn-reader"
 
   static func run(_ arguments: [String]) throws {
-    let cache = try DiskCache(
-      directory: URL(fileURLWithPath: arguments[0]), configuration: ChurnTrial.configuration(durability: arguments[1]))
+    let cache = try LMDBCache(
+      directory: URL(fileURLWithPath: arguments[0]),
+      configuration: ChurnTrial.configuration(durability: arguments[1]).withoutMemory)
     try cache.read { snapshot in
       let before = try contents(of: snapshot)
       answer("held")

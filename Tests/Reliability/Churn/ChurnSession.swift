@@ -6,7 +6,7 @@ import TestSupport
 final class ChurnSession {
   private let directory: String
   private let durability: Durability
-  private let cache: DiskCache
+  private let cache: LMDBCache
   private var random: SeededRandom
   private var written: [Int] = Array(repeating: 0, count: ChurnTrial.keys)
   /// The largest bound in pages so far, since a file never shrinks.
@@ -21,9 +21,9 @@ final class ChurnSession {
     self.directory = directory
     self.durability = durability
     random = SeededRandom(seed)
-    cache = try DiskCache(
+    cache = try LMDBCache(
       directory: URL(fileURLWithPath: directory),
-      configuration: ChurnTrial.configuration(durability: String(durability.rawValue)))
+      configuration: ChurnTrial.configuration(durability: String(durability.rawValue)).withoutMemory)
     for index in 0..<ChurnTrial.keys { try replace(index) }
     try cache.flush()
   }

@@ -60,14 +60,14 @@ enum ClockJumpsRole: TrialRole {
         clock.advance(by: .seconds(random.below(200)))
         noteTime(step, after: before)
       case 7: try cache.flush()
-      case 8: try random.below(2) == 0 ? cache.diskCache.trimToLimits() : cache.trim(toCount: 1_000)
+      case 8: try random.below(2) == 0 ? cache.disk.trim(to: .limits) : cache.trim(to: .count(1_000))
       default:
         if random.below(3) == 0 {
           try cache.close()
           time = .manual(clock)
           cache = try Self.open(path, time)
         } else {
-          cache.memoryCache.removeAll()
+          cache.memory.removeAll()
         }
       }
       try check(step)
@@ -77,7 +77,7 @@ enum ClockJumpsRole: TrialRole {
       let key = "k\(random.below(12))"
       let isTimed = random.below(2) == 0
       let seconds = Int64(1 + random.below(300))
-      try cache.set(step, forKey: key, expiresIn: isTimed ? .seconds(seconds) : nil)
+      try cache.set(step, forKey: key, expires: isTimed ? .after(.seconds(seconds)) : .never)
       let (sum, overflow) = time.now.addingReportingOverflow(seconds * second)
       // 0 is stored for "never".
       entries[key] = Entry(value: step, expires: isTimed ? (overflow ? .max : sum == 0 ? 1 : sum) : nil)
@@ -115,11 +115,11 @@ enum ClockJumpsRole: TrialRole {
       let listed = Set(try cache.entries().map(\.key))
       for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
         let value = try cache.value(Int.self, forKey: key)
-        let disk = try cache.diskCache.value(Int.self, forKey: key)
+        let disk = try cache.withoutMemory.value(Int.self, forKey: key)
         checked += 1
         let isOver = entry.expires.map { $0 <= now } ?? false
         let text = "step \(step), \(key) at \(now), which expires at \(entry.expires.map(String.init) ?? "no time")"
-        if value != disk || (value != nil) != listed.contains(key) || cache.contains(key) != (value != nil) {
+        if try value != disk || (value != nil) != listed.contains(key) || cache.contains(key) != (value != nil) {
           failures.append("\(text): \(value ?? -1) in memory, \(disk ?? -1) on the disk, and listed or not")
         } else if let value {
           if isOver { failures.append("\(text), is served") }

@@ -54,10 +54,10 @@ enum CorruptionRole: TrialRole {
           errors += 1
         }
         // The sweep empties sparse segments and removes unreferenced files.
-        do { try cache.diskCache.sweepValues() } catch { errors += 1 }
-        cache.memoryCache.removeAll()
+        do { try cache.sweepValues() } catch { errors += 1 }
+        cache.memory.removeAll()
         readAll(cache, isTrimmed: !isFirst)
-        if isFirst { try cache.trim(toCount: shape.keys.count) }
+        if isFirst { try cache.trim(to: .count(shape.keys.count)) }
         try cache.close()
       } catch {
         errors += 1

@@ -93,7 +93,7 @@ enum CorruptionShape: String, CaseIterable {
       if self == .freePages {
         for number in 0..<800 { try cache.set(Data(count: 3_000), forKey: "other \(number)") }
         try cache.flush()
-        try cache.removeAll(withPrefix: "other")
+        try cache.removeAll(.prefix("other"))
       }
       try cache.close()
       if version == Self.lastVersion - 1 {
@@ -112,7 +112,7 @@ enum CorruptionShape: String, CaseIterable {
     let failure = Guarded<(any Error)?>(nil)
     inBackground(ended) {
       do {
-        try cache.diskCache.betweenCommits {
+        try cache.betweenCommits {
           held.signal()
           written.wait()
           return Result { try Self.copy(live, to: directory) }

@@ -138,7 +138,7 @@ package enum DeletionTrial: Trial {
           if answer != "\(index)" { report.fail("round \(round), \(harm): m\(index) is \(answer ?? "lost")") }
         }
         // Two concurrent writers would have lost one of the counts.
-        let (kept, entries) = (cache.count, try cache.entries().count)
+        let (kept, entries) = try (cache.count, try cache.entries().count)
         if kept != entries { report.fail("round \(round), \(harm): \(entries) entries are counted as \(kept)") }
         report.count("entries checked", 2 * count)
       } catch {

@@ -25,9 +25,9 @@ enum ForeignFilesRole: TrialRole {
     try cache.set("v", forKey: "key")
     try cache.flush()
     clock.advance(by: .seconds(61))
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     guard try cache.value(String.self, forKey: "key") == "v" else { return answer("a write is lost") }
-    try cache.trim(toCount: 1)
+    try cache.trim(to: .count(1))
     try cache.removeAll()
     try cache.set("w", forKey: "key")
     try cache.close()

@@ -33,15 +33,15 @@ enum ForgedMetadataRole: TrialRole {
       for place in ["memory", "disk"] {
         let found = try cache.value(Int.self, forKey: key)
         if found != value { return "\(key) in \(place) is \(found ?? -1), and not \(value)" }
-        cache.memoryCache.removeAll()
+        cache.memory.removeAll()
       }
       return nil
     }
-    func checkSums() -> String? {
-      let (count, cost) = (cache.count, cache.totalCost)
+    func checkSums() throws -> String? {
+      let (count, cost) = (try cache.count, try cache.totalCost)
       return count < 0 || cost < 0 ? "count \(count), cost \(cost)" : nil
     }
-    if let failure = checkSums() { return failure }
+    if let failure = try checkSums() { return failure }
     _ = try cache.entries()
     if round > 0, let failure = try expect("kept", 1) { return failure }
     for key in ["k0", "k1", "new", "kept"] {
@@ -51,17 +51,17 @@ enum ForgedMetadataRole: TrialRole {
     }
     try cache.write { $0.set(2, forKey: "batched") }
     if let failure = try expect("batched", 2) ?? checkSums() { return failure }
-    try cache.trim(toAge: .seconds(3_600))
-    try cache.diskCache.trimToLimits()
+    try cache.trim(to: .age(.seconds(3_600)))
+    try cache.disk.trim(to: .limits)
     try cache.removeValue(forKey: "new")
-    try cache.diskCache.sweepValues()
+    try cache.sweepValues()
     if try cache.value(Int.self, forKey: "new") != nil { return "what was removed is there" }
     if round == 1 {
-      try cache.trim(toCost: 1_000)
+      try cache.trim(to: .cost(1_000))
       try cache.removeAll()
       try cache.flush()
-      if cache.count != 0 || cache.totalCost != 0 {
-        return "\(cache.count) entries of \(cache.totalCost) after removeAll"
+      if try cache.count != 0 || cache.totalCost != 0 {
+        return try "\(cache.count) entries of \(cache.totalCost) after removeAll"
       }
       try cache.set(1, forKey: "kept")
       try cache.flush()

@@ -36,7 +36,7 @@ package enum ForgedMetadataTrial: Trial {
   private static func forge(_ path: String, _ random: inout SeededRandom) throws -> String {
     let cache = try TrialCache.open(path)
     for index in 0..<random.below(100) {
-      try cache.set(index, forKey: "k\(index)", expiresIn: index % 7 == 0 ? .seconds(3_600) : nil)
+      try cache.set(index, forKey: "k\(index)", expires: index % 7 == 0 ? .after(.seconds(3_600)) : .never)
     }
     if random.below(2) == 0 { try cache.set(Data(count: 2 << 20), forKey: "large") }
     try cache.close()

@@ -67,11 +67,11 @@ struct FullDiskUser: TrialRole {
         batch.set(Self.value(number(3)), forKey: "key\(words[2])")
       }
     case "flush": try opened().flush()
-    case "trim": try opened().trim(toCount: number(1))
+    case "trim": try opened().trim(to: .count(number(1)))
     case "upkeep":
-      try opened().diskCache.sweepValues()
-      try opened().diskCache.giveBackSpace()
-    case "forget": try opened().memoryCache.removeAll()
+      try opened().sweepValues()
+      try opened().giveBackSpace()
+    case "forget": try opened().memory.removeAll()
     case "count":
       let (entries, count) = (try opened().entries().count, try opened().count)
       return entries == count ? "\(count)" : "wrong: \(entries) entries, \(count) counted"

@@ -78,10 +78,10 @@ struct LongValueStage: TrialRole {
       }
     }
 
-    private static func open(_ path: String) throws -> DiskCache {
+    private static func open(_ path: String) throws -> LMDBCache {
       var configuration = CacheConfiguration()
       configuration.disk = .unlimited
-      return try DiskCache(directory: URL(fileURLWithPath: path + "/cache"), configuration: configuration)
+      return try LMDBCache(directory: URL(fileURLWithPath: path + "/cache"), configuration: configuration.withoutMemory)
     }
 
     /// Zeros that take no memory.

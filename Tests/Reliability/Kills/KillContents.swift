@@ -20,15 +20,19 @@ struct KillContents {
         values[entry.key] = value
       }
     }
-    if cache.count != entries.count { faults.append("the count is \(cache.count), of \(entries.count) entries") }
+    if try cache.count != entries.count {
+      faults.append("the try count is \(try cache.count), of \(entries.count) entries")
+    }
     let cost = entries.reduce(0) { $0 + $1.cost }
-    if cache.totalCost != cost { faults.append("the total cost is \(cache.totalCost), the entries' is \(cost)") }
+    if try cache.totalCost != cost {
+      faults.append("the total try cost is \(try cache.totalCost), the entries' is \(cost)")
+    }
   }
 
   /// Adds the faults of the value log. No other process may have the cache open.
   mutating func checkValueLog(of cache: LMDBCache) throws {
-    try cache.diskCache.sweepValues()
-    faults += try cache.diskCache.valueLogFaults()
+    try cache.sweepValues()
+    faults += try cache.valueLogFaults()
   }
 
   /// Parses a ``KillDumpRole``'s output; nil if it ended early.

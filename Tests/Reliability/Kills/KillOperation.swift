@@ -53,7 +53,7 @@ enum KillOperation {
     switch self {
     case .set(let key, let size): try cache.set(value.text(key: key, size: size), forKey: key)
     case .remove(let key): try cache.removeValue(forKey: key)
-    case .removePrefix(let prefix): try cache.removeAll(withPrefix: prefix)
+    case .removePrefix(let prefix): try cache.removeAll(.prefix(prefix))
     case .removeAll: try cache.removeAll()
     case .batch(let sets, let removals):
       try cache.write { batch in
@@ -61,8 +61,8 @@ enum KillOperation {
         for key in removals { batch.removeValue(forKey: key) }
       }
     case .upkeep:
-      try cache.diskCache.sweepValues()
-      try cache.diskCache.giveBackSpace()
+      try cache.sweepValues()
+      try cache.giveBackSpace()
     }
   }
 

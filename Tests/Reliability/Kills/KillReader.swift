@@ -31,7 +31,7 @@ struct KillReader {
         // The first byte is the format's; the text is the span itself.
         let text = try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
         check(text, key)
-      case 2: check(try cache.diskCache.value(String.self, forKey: key), key)
+      case 2: check(try cache.withoutMemory.value(String.self, forKey: key), key)
       default: check(try cache.value(String.self, forKey: key), key)
       }
     }

@@ -74,7 +74,7 @@ enum LifeCycleRole: TrialRole {
     private func trim(_ cache: LMDBCache, _ group: DispatchGroup) {
       inBackground(group) { [self] in
         do throws(CacheError) {
-          try cache.trim(toAge: .seconds(3_600))
+          try cache.trim(to: .age(.seconds(3_600)))
         } catch {
           if error.code != .closed { fail("a trim: \(error)") }
         }
@@ -89,7 +89,7 @@ enum LifeCycleRole: TrialRole {
             let found = try cache.value(Int.self, forKey: "t\(thread)")
             if found != number { fail("\(found ?? -1) is left of \(thread), after \(number) was told") }
           }
-          let (count, entries) = (cache.count, try cache.entries().count)
+          let (count, entries) = try (cache.count, try cache.entries().count)
           if count != entries { fail("\(entries) entries are counted as \(count)") }
           try cache.close()
         } catch {

@@ -73,7 +73,7 @@ struct HistoryWorker {
     case SharedLoad.file: try cache.set([Int](repeating: value, count: 2_000), forKey: SharedLoad.names[key])
     default:
       switch random.below(8) {
-      case 0...1: try cache.diskCache.set(value, forKey: SharedLoad.names[key])
+      case 0...1: try cache.withoutMemory.set(value, forKey: SharedLoad.names[key])
       case 2: try cache.set(value, forKey: SharedLoad.names[key], expires: .unchanged)
       default: try cache.set(value, forKey: SharedLoad.names[key])
       }
@@ -94,8 +94,8 @@ struct HistoryWorker {
     }
     let isStored =
       random.below(2) == 0
-      ? try cache.set(value, forKey: name, ifVersion: entry.version, expires: .unchanged)
-      : try cache.diskCache.set(value, forKey: name, ifVersion: entry.version)
+      ? try cache.set(value, forKey: name, expires: .unchanged, if: .version(entry.version))
+      : try cache.withoutMemory.set(value, forKey: name, if: .version(entry.version))
     if isStored { record(.update, key, value, previous: previous, from: start) }
   }
 
@@ -104,7 +104,7 @@ struct HistoryWorker {
     let start = Self.now
     if random.below(2) == 0 {
       let value = newValue()
-      let isStored = try cache.setValueIfAbsent(value, forKey: name, expires: .after(.seconds(86_400)))
+      let isStored = try cache.set(value, forKey: name, expires: .after(.seconds(86_400)), if: .absent)
       record(.put, SharedLoad.box, isStored ? value : 0, from: start)
     } else {
       let value = try cache.removeValue(Int.self, forKey: name)
@@ -122,7 +122,7 @@ struct HistoryWorker {
       record(.set, key, value, from: start)
     case 4:
       let start = Self.now
-      try cache.removeAll(taggedWith: SharedLoad.tag)
+      try cache.removeAll(.tag(SharedLoad.tag))
       record(.remove, key, 0, from: start)
     default:
       let start = Self.now
@@ -141,7 +141,7 @@ struct HistoryWorker {
     default:
       guard key != SharedLoad.list, key != SharedLoad.file else { return }
       let start = Self.now
-      let value = try cache.value(Int.self, forKey: name, slidingExpiry: .seconds(100_000)) ?? 0
+      let value = try cache.value(Int.self, forKey: name, expires: .sliding(.seconds(100_000))) ?? 0
       record(.read, key, value, from: start)
     }
   }
@@ -165,7 +165,7 @@ struct HistoryWorker {
       if random.below(2) == 0 {
         previous = try cache.exchange(value, forKey: name) ?? 0
       } else {
-        try cache.diskCache.update(Int.self, forKey: name) { number in
+        try cache.withoutMemory.update(Int.self, forKey: name) { number in
           previous = number ?? 0
           number = value
         }
@@ -199,12 +199,12 @@ struct HistoryWorker {
     case (SharedLoad.longCell, _), (SharedLoad.longPair..., _):
       value = try whole(cache.value([Int].self, forKey: name), Self.longCount)
     case (SharedLoad.file, _): value = try whole(cache.value([Int].self, forKey: name), 2_000)
-    case (_, 0): value = try cache.diskCache.value(Int.self, forKey: name) ?? 0
+    case (_, 0): value = try cache.withoutMemory.value(Int.self, forKey: name) ?? 0
     case (_, 1):
       value = try cache.withBytes(forKey: name) { $0.unsafeLoadUnaligned(as: Int.self) } ?? 0
     case (_, 2):
       // Forces a reload from the disk while others write.
-      if random.below(20) == 0 { cache.memoryCache.removeAll() }
+      if random.below(20) == 0 { cache.memory.removeAll() }
       value = try cache.value(Int.self, forKey: name) ?? 0
     default: value = try cache.value(Int.self, forKey: name) ?? 0
     }

@@ -7,7 +7,7 @@ extension CacheModel {
     note("removeAll")
     let cache = either
     switch random.below(3) {
-    case 0: try cache.diskCache.removeAll()
+    case 0: try cache.withoutMemory.removeAll()
     case 1: try cache.removeAllObjects()
     default: try cache.removeAll()
     }
@@ -17,7 +17,7 @@ extension CacheModel {
   func removePrefix() throws {
     let prefix = ModelKey.prefixes.randomElement(using: &random)!
     note("removePrefix", String(prefix.prefix(8)))
-    try either.removeAll(withPrefix: prefix)
+    try either.removeAll(.prefix(prefix))
     entries = entries.filter { !$0.key.hasPrefix(prefix) }
   }
 
@@ -35,14 +35,14 @@ extension CacheModel {
     let fails = random.below(8) == 0
     do {
       try either.write { batch in
-        if removal == 0 { batch.removeAll(withPrefix: "a") }
+        if removal == 0 { batch.removeAll(.prefix("a")) }
         if removal == 1 { batch.removeAll() }
         for (key, value, expiry) in operations {
           let duration = expiry.map { Duration.milliseconds($0) }
           switch value {
-          case .text(let text): batch.set(text, forKey: key, expiresIn: duration)
-          case .data(let data): batch.set(data, forKey: key, expiresIn: duration)
-          case .number(let number): batch.set(number, forKey: key, expiresIn: duration)
+          case .text(let text): batch.set(text, forKey: key, expires: duration.map { .after($0) } ?? .never)
+          case .data(let data): batch.set(data, forKey: key, expires: duration.map { .after($0) } ?? .never)
+          case .number(let number): batch.set(number, forKey: key, expires: duration.map { .after($0) } ?? .never)
           case .object, nil: batch.removeValue(forKey: key)
           }
         }

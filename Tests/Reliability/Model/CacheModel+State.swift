@@ -10,7 +10,7 @@ extension CacheModel {
 
   func dropMemory() {
     note("dropMemory")
-    either.memoryCache.removeAll()
+    either.memory.removeAll()
   }
 
   func moveClock() throws {
@@ -53,7 +53,7 @@ extension CacheModel {
     note("crash")
     try reconcile()
     let (source, copy) = (directory, moveOn())
-    try cache.diskCache.betweenCommits {
+    try cache.betweenCommits {
       Result {
         try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
         for name in try FileManager.default.contentsOfDirectory(atPath: source) where name != "lock.mdb" {
@@ -100,7 +100,7 @@ extension CacheModel {
       time.advance(toAtLeast: time.now)
       step *= 2
       // Queued behind the writer's work from the clock's timer.
-      try cache.diskCache.betweenCommits {}
+      try cache.betweenCommits {}
     }
   }
 

@@ -27,33 +27,19 @@ extension CacheModel {
     note("set", "\(key.prefix(8)) \(value.size ?? -1) expires \(expiry ?? -1)")
     let duration = expiry.map { Duration.milliseconds($0) }
     let cache = either
-    if random.below(4) == 0 {
-      try store(value, key, duration, cost, in: cache.diskCache)
-    } else {
-      try store(value, key, duration, cost, in: cache)
-    }
+    try store(value, key, duration, cost, in: random.below(4) == 0 ? cache.withoutMemory : cache)
     put(key, value, expiry, cost)
   }
 
   private func store(
     _ value: ModelValue, _ key: String, _ duration: Duration?, _ cost: Int?, in cache: LMDBCache
   ) throws {
+    let expires = duration.map { Expiry.after($0) } ?? .never
     switch value {
-    case .text(let text): try cache.set(text, forKey: key, expiresIn: duration, cost: cost)
-    case .data(let data): try cache.set(data, forKey: key, expiresIn: duration, cost: cost)
-    case .number(let number): try cache.set(number, forKey: key, expiresIn: duration, cost: cost)
-    case .object: try cache.setObject(value.object, forKey: key, expiresIn: duration, cost: cost)
-    }
-  }
-
-  private func store(
-    _ value: ModelValue, _ key: String, _ duration: Duration?, _ cost: Int?, in cache: DiskCache
-  ) throws {
-    switch value {
-    case .text(let text): try cache.set(text, forKey: key, expiresIn: duration, cost: cost)
-    case .data(let data): try cache.set(data, forKey: key, expiresIn: duration, cost: cost)
-    case .number(let number): try cache.set(number, forKey: key, expiresIn: duration, cost: cost)
-    case .object: try cache.setObject(value.object, forKey: key, expiresIn: duration, cost: cost)
+    case .text(let text): try cache.set(text, forKey: key, expires: expires, cost: cost)
+    case .data(let data): try cache.set(data, forKey: key, expires: expires, cost: cost)
+    case .number(let number): try cache.set(number, forKey: key, expires: expires, cost: cost)
+    case .object: try cache.setObject(value.object, forKey: key, expires: expires, cost: cost)
     }
   }
 
@@ -78,8 +64,8 @@ extension CacheModel {
       switch random.below(7) {
       case 0: found = try cache.value(Data.self, forKey: key).map { .data($0) }
       case 1: found = try cache.value(Int.self, forKey: key).map { .number($0) }
-      case 2: found = try cache.diskCache.value(String.self, forKey: key).map { .text($0) }
-      case 3: found = try cache.diskCache.value(Data.self, forKey: key).map { .data($0) }
+      case 2: found = try cache.withoutMemory.value(String.self, forKey: key).map { .text($0) }
+      case 3: found = try cache.withoutMemory.value(Data.self, forKey: key).map { .data($0) }
       case 4: return try getExactly(key, in: cache)
       case 5: return try getBytes(key, in: cache)
       default: found = try cache.value(String.self, forKey: key).map { .text($0) }
@@ -95,7 +81,9 @@ extension CacheModel {
       throw ModelMismatch("\(key.prefix(8)): nothing, not \(expected!)")
     }
     try compare(found, key)
-    if cache.contains(key) != (expected != nil) && !mayHaveEvicted { throw ModelMismatch("contains \(key.prefix(8))") }
+    if try cache.contains(key) != (expected != nil) && !mayHaveEvicted {
+      throw ModelMismatch("contains \(key.prefix(8))")
+    }
   }
 
   /// The found value must be the expected one, or nil if it may be gone.
@@ -121,7 +109,7 @@ extension CacheModel {
   }
 
   private func object(_ key: String, in cache: LMDBCache) throws(CacheError) -> ModelValue? {
-    let object = random.below(2) == 0 ? try cache.object(forKey: key) : try cache.diskCache.object(forKey: key)
+    let object = random.below(2) == 0 ? try cache.object(forKey: key) : try cache.withoutMemory.object(forKey: key)
     guard let object else { return nil }
     guard let array = object as? NSArray else { throw CacheError(.storageFailed, "\(object) is no array") }
     return .object(array.map { String(describing: $0) })
@@ -170,7 +158,7 @@ extension CacheModel {
     let (key, cache) = (key(), either)
     note("remove", String(key.prefix(8)))
     switch random.below(4) {
-    case 0: try cache.diskCache.removeValue(forKey: key)
+    case 0: try cache.withoutMemory.removeValue(forKey: key)
     case 1: try cache.removeObject(forKey: key)
     default: try cache.removeValue(forKey: key)
     }

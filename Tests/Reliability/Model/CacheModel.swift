@@ -47,8 +47,8 @@ final class CacheModel {
 
   private func prepare(_ cache: LMDBCache) {
     // Background work would change counts at any moment.
-    cache.diskCache.autoTrimInterval = .zero
-    cache.memoryCache.autoTrimInterval = .zero
+    cache.disk.autoTrimInterval = .zero
+    cache.memory.autoTrimInterval = .zero
   }
 
   func moveOn() -> String {

@@ -28,7 +28,7 @@ struct PowerLossReader: TrialRole {
     var configuration = PowerLossWriter.configuration(entries, durability, interval: 1)
     configuration.logger = Logger(label: "power-loss", factory: { _ in WarningLog(messages: warnings) })
     let url = URL(fileURLWithPath: directory)
-    let cache = try DiskCache(directory: url, configuration: configuration)
+    let cache = try LMDBCache(directory: url, configuration: configuration.withoutMemory)
     let found = try read(cache, entries)
     for (index, number) in found.sorted(by: { $0.key < $1.key }) { answer("entry \(index) \(number)") }
 
@@ -52,7 +52,7 @@ struct PowerLossReader: TrialRole {
     try cache.close()
     // Warnings have arrived by now.
     answer("discarded \(warnings.current.count { $0.contains("discarded") })")
-    let again = try DiskCache(directory: url, configuration: configuration)
+    let again = try LMDBCache(directory: url, configuration: configuration.withoutMemory)
     if try again.value(Data.self, forKey: "probe") != probe || again.value(Data.self, forKey: "large probe") != large {
       answer("wrong what was written after it is lost")
     }
@@ -63,7 +63,7 @@ struct PowerLossReader: TrialRole {
     try again.close()
   }
 
-  private static func read(_ cache: DiskCache, _ entries: PowerLossEntries) throws -> [Int: Int] {
+  private static func read(_ cache: LMDBCache, _ entries: PowerLossEntries) throws -> [Int: Int] {
     var found: [Int: Int] = [:]
     let listed = try cache.entries()
     for entry in listed {
@@ -81,11 +81,13 @@ struct PowerLossReader: TrialRole {
       }
       found[index] = number
     }
-    if cache.count != listed.count { answer("wrong \(cache.count) entries are counted, \(listed.count) listed") }
+    if try cache.count != listed.count {
+      answer("try wrong \(try cache.count) entries are counted, \(listed.count) listed")
+    }
     let cost = listed.reduce(0) { $0 + $1.cost }
-    if cache.totalCost != cost { answer("wrong the cost is counted as \(cache.totalCost), and is \(cost)") }
+    if try cache.totalCost != cost { answer("wrong the cost is try counted as \(try cache.totalCost), and is \(cost)") }
     for index in 0..<PowerLossEntries.keyCount
-    where cache.contains(PowerLossEntries.key(index)) != (found[index] != nil) {
+    where try cache.contains(PowerLossEntries.key(index)) != (found[index] != nil) {
       answer("wrong the key \(index) is there for one and not for another")
     }
     if !cache.health.isHealthy { answer("wrong \(cache.health)") }

@@ -24,7 +24,7 @@ struct PowerLossWriter: TrialRole {
   private let entries: PowerLossEntries
   private let configuration: CacheConfiguration
   private var random: SeededRandom
-  private var cache: DiskCache?
+  private var cache: LMDBCache?
   /// The journals' pages as last logged.
   private var journals: [String: [UInt8]] = [:]
 
@@ -68,7 +68,7 @@ struct PowerLossWriter: TrialRole {
   }
 
   private mutating func write(_ first: Int, count: Int) throws {
-    cache = try DiskCache(directory: URL(fileURLWithPath: root + "/cache"), configuration: configuration)
+    cache = try LMDBCache(directory: URL(fileURLWithPath: root + "/cache"), configuration: configuration.withoutMemory)
     write_log_mark("opened \(try state())")
     for number in first..<first + count {
       let change = nextChange()
@@ -117,8 +117,8 @@ struct PowerLossWriter: TrialRole {
         for index in removed { batch.removeValue(forKey: PowerLossEntries.key(index)) }
       }
     case .removeAll: try cache.removeAll()
-    case .removePrefix: try cache.removeAll(withPrefix: PowerLossChange.prefix)
-    case .trim(let count): try cache.trim(toCount: count)
+    case .removePrefix: try cache.removeAll(.prefix(PowerLossChange.prefix))
+    case .trim(let count): try cache.trim(to: .count(count))
     case .flush: try cache.flush()
     case .upkeep:
       try cache.sweepValues()
@@ -126,7 +126,8 @@ struct PowerLossWriter: TrialRole {
     case .reopen:
       try cache.close()
       write_log_mark("closed \(number)")
-      self.cache = try DiskCache(directory: URL(fileURLWithPath: root + "/cache"), configuration: configuration)
+      self.cache = try LMDBCache(
+        directory: URL(fileURLWithPath: root + "/cache"), configuration: configuration.withoutMemory)
     }
   }
 

@@ -20,7 +20,7 @@ enum SuspensionRole: TrialRole {
       // Not acknowledged while writes are in memory only, since those die with the process.
       do throws(CacheError) {
         let length = number % 7 == 0 ? 10_000 : number % 500
-        try cache.diskCache.set(
+        try cache.withoutMemory.set(
           "\(number);" + String(repeating: "x", count: length), forKey: arguments[1] + "\(number % keys)")
         answer("\(number)")
         number += 1

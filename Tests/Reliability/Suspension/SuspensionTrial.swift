@@ -103,7 +103,7 @@ package enum SuspensionTrial: Trial {
       timed("a set", round) { try $0.set(round, forKey: "own") }
       timed("a get", round) { cache in
         guard try cache.value(Int.self, forKey: "own") == round else { throw CacheError(.storageFailed, "lost") }
-        _ = try cache.diskCache.value(String.self, forKey: "w0/1")
+        _ = try cache.withoutMemory.value(String.self, forKey: "w0/1")
       }
       var isHeldUp = false
       timed("a flush", round) { cache in
@@ -118,7 +118,7 @@ package enum SuspensionTrial: Trial {
       // The suspended process's files wait for its uncommitted records.
       timed("a sweep", round) { cache in
         do throws(CacheError) {
-          try cache.diskCache.sweepValues()
+          try cache.sweepValues()
         } catch {
           guard error.code == .lockTimeout else { throw error }
         }
@@ -155,7 +155,7 @@ package enum SuspensionTrial: Trial {
       for number in max(0, last - SuspensionRole.keys + 1)...max(0, last) where last >= 0 {
         let key = writer.prefix + "\(number % SuspensionRole.keys)"
         func found() -> Int? {
-          guard let text = try? cache.diskCache.value(String.self, forKey: key) else { return nil }
+          guard let text = try? cache.withoutMemory.value(String.self, forKey: key) else { return nil }
           return text.split(separator: ";").first.flatMap { Int($0) }
         }
         if !eventually(within: .seconds(5), { found() ?? -1 >= number }) {

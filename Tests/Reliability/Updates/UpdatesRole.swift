@@ -34,16 +34,16 @@ enum UpdatesRole: TrialRole {
   private static func add(_ key: String, _ cache: LMDBCache, _ random: inout SeededRandom) throws {
     switch random.below(3) {
     case 0: try cache.increment(forKey: key)
-    case 1: try cache.diskCache.update(Int.self, forKey: key) { $0 = ($0 ?? 0) + 1 }
+    case 1: try cache.withoutMemory.update(Int.self, forKey: key) { $0 = ($0 ?? 0) + 1 }
     default:
       while true {
         guard let entry = try cache.entry(forKey: key) else {
-          if try cache.setValueIfAbsent(1, forKey: key) { return }
+          if try cache.set(1, forKey: key, if: .absent) { return }
           continue
         }
         // If the value is newer than the entry, the set is refused.
         let number = try cache.value(Int.self, forKey: key) ?? 0
-        if try cache.set(number + 1, forKey: key, ifVersion: entry.version) { return }
+        if try cache.set(number + 1, forKey: key, if: .version(entry.version)) { return }
       }
     }
   }

@@ -63,15 +63,15 @@ extension InspectorSite {
       Result {
         if isOver { throw HTTPRefusal(503, "The server ends.") }
         return try CacheOption.withExisting(cache) { cache, _ in
-          let before = try cache.entryCount()
+          let before = try cache.count
           switch change {
           case .removal(let key):
-            guard try cache.containsValue(forKey: key) else { throw Self.noEntry }
+            guard try cache.contains(key) else { throw Self.noEntry }
             try cache.write { batch in batch.removeValue(forKey: key) }
             return 1
           case .trim(let limits):
             try limits.trim(cache)
-            return max(0, before - (try cache.entryCount()))
+            return max(0, before - (try cache.count))
           }
         }
       }
