@@ -146,7 +146,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "LMDBCachingImportTests",
-      dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "LMDBCachingImport", "Platform", "TestSupport"],
+      dependencies: ["CSQLite", "LMDBCaching", "LMDBCachingImport", "Platform", "TestSupport"],
       exclude: ["Fixtures"]),
     .testTarget(
       name: "LMDBCachingRemoteTests",
@@ -209,8 +209,8 @@ let package = Package(
     .target(
       name: "Reliability",
       dependencies: [
-        "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "FoundationArchives", "GarageStorage", "LMDB",
-        "LMDBCaching", "LMDBCachingRedis", "Platform", "RedisTestSupport", "TestSupport", "WriteLog",
+        "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching",
+        "LMDBCachingRedis", "Platform", "RedisTestSupport", "TestSupport", "WriteLog",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Reliability"),
@@ -220,7 +220,7 @@ let package = Package(
       path: "Tests/Soak"),
     .testTarget(
       name: "ReliabilityTests",
-      dependencies: ["FoundationArchives", "LMDBCaching", "Platform", "Reliability", "TestSupport", "soak"]),
+      dependencies: ["LMDBCaching", "Platform", "Reliability", "TestSupport", "soak"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -88,22 +88,17 @@ extension EntryFailure {
 
 /// Data from object stores: `NSKeyedArchiver` archives, unless the program used another form.
 enum ArchivedData {
+  /// Scalars become values; other archives are stored unchanged.
+  ///
   /// - Parameter isUnarchivedByClosure: Whether the cache has a closure for other forms than keyed archives.
   /// - Throws: If the archive is damaged.
   static func value(of data: Data, isUnarchivedByClosure: Bool) throws(EntryFailure) -> ImportedValue {
-    let content: PlainContent?
-    do throws(KeyedArchiveError) {
-      content = try KeyedArchive.plainContent(of: data)
+    guard isPropertyList(data) else { return isUnarchivedByClosure ? .custom(data) : .bytes(data) }
+    do {
+      return try KeyedArchive.scalar(of: data).map { .plain($0) } ?? .keyedArchive(data)
     } catch {
       if isUnarchivedByClosure { return .custom(data) }
-      guard isPropertyList(data) else { return .bytes(data) }
       throw EntryFailure(.damagedValue, "The value looks like an archive, and cannot be read: \(error)")
-    }
-    guard let content, content.isExact else { return .keyedArchive(data) }
-    switch content.value {
-    // Kept unchanged: the archive can be read as objects and as values.
-    case .null, .array, .dictionary: return .keyedArchive(data)
-    default: return .plain(content.value)
     }
   }
 

@@ -7,10 +7,11 @@ import Platform
 struct UserDefaultsSource: EntrySource {
   private static let greatestSize = 256 << 20
 
-  private var entries: PropertyListEntries
+  private let entries: [(key: String, object: Any)]
+  private let length: Int
   private var index = -1
 
-  var count: Int? { entries.keys.count }
+  var count: Int? { entries.count }
 
   init(_ path: String, _ context: SourceContext) throws(ImportError) {
     let file = try SourceFile.open(path)
@@ -20,30 +21,29 @@ struct UserDefaultsSource: EntrySource {
 
   /// - Parameter path: For messages.
   init(_ propertyList: Data, of path: String) throws(ImportError) {
-    let entries: PropertyListEntries?
-    do throws(KeyedArchiveError) {
-      entries = try PropertyListEntries(propertyList)
-    } catch {
+    let list: Any
+    do { list = try PropertyListSerialization.propertyList(from: propertyList, format: nil) } catch {
       throw ImportError(
         .damagedSource, "\(path) is no property list that can be read: binary, or XML.", underlying: error)
     }
-    guard let entries else {
+    guard let entries = list as? [String: Any] else {
       throw ImportError(.foreignSource, "\(path) is a property list, and no dictionary: there are no keys in it.")
     }
-    self.entries = entries
+    self.entries = entries.map { ($0.key, $0.value) }.sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+    length = propertyList.count
   }
 
   mutating func next() throws(ImportError) -> SourceStep? {
-    guard index + 1 < entries.keys.count else { return nil }
+    guard index + 1 < entries.count else { return nil }
     index += 1
-    return .entry(SourceEntry(key: entries.keys[index]))
+    return .entry(SourceEntry(key: entries[index].key))
   }
 
   mutating func value() throws(EntryFailure) -> ImportedValue {
-    do throws(KeyedArchiveError) {
-      return .plain(try entries.value(index))
-    } catch {
-      throw EntryFailure(.damagedValue, "The value cannot be read: \(error)")
+    guard let value = PlainValue(entries[index].object, length: length) else {
+      throw EntryFailure(
+        .damagedValue, "The value nests too deeply, refers to its own parts too often, or is no property list.")
     }
+    return .plain(value)
   }
 }

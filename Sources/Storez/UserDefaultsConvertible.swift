@@ -128,7 +128,7 @@ enum KeyedDefaults {
     switch type {
     case is Int.Type, is Int?.Type, is Double.Type, is Double?.Type, is Float.Type, is Float?.Type, is Bool.Type,
       is Bool?.Type:
-      let number = try archivedNumber(data)
+      let number = try KeyedArchive.object(NSNumber.self, from: data)
       guard let value = PropertyListValue.read(type, from: number) else {
         throw ConversionError("It is the number \(number), of which \(type) cannot be made.")
       }
@@ -140,16 +140,5 @@ enum KeyedDefaults {
     default: return nil
     }
     return value as? Value
-  }
-
-  private static func archivedNumber(_ data: Data) throws -> Any {
-    switch try KeyedArchive.plainContent(of: data)?.value {
-    case .bool(let value)?: return value
-    case .integer(let value)?: return value
-    case .unsigned(let value)?: return value
-    case .double(let value)?: return value
-    // A decimal number, say.
-    default: return try KeyedArchive.object(NSNumber.self, from: data).doubleValue
-    }
   }
 }

@@ -38,20 +38,6 @@ import Testing
     #expect(try cache.entries().map(\.key) == ["key"])
   }
 
-  /// Visits each key once, not once per reference.
-  @Test(arguments: WideArchive.allCases) func whatIsReferredToOftenIsLookedThroughOnce(_ wide: WideArchive) throws {
-    try PINCacheWriter.add("key", wide.data, to: place)
-    let cache = try place.cache()
-    let work = CacheImport(from: .pinCache(directory: place.store))
-    let taken = Guarded<Int?>(nil)
-    #expect(
-      finishes {
-        let report = try? work.run(into: cache)
-        taken { $0 = report?.taken }
-      })
-    #expect(taken.current == 1)
-  }
-
   @Test func theLastChangeIsTheLastAccess() throws {
     let modified = Date(timeIntervalSince1970: 1_650_000_000)
     try PINCacheWriter.add("key", archive(NSString("x")), modified: modified, to: place)

@@ -11,7 +11,6 @@ import Testing
     (.cbor, "", "nothing"),
     (.cbor, "ogEBAQ==", "equal keys, and the end too soon"),
     (.cbor, "wkkBAAAAAAAAAAA=", "a bignum"),
-    (.keyed, "YnBsaXN0MDA=", "a header alone"),
     (.graph, "oWRyb2902BuCZU5TVVJMgmFi2CB0aHR0cHMkOi9leGFtcGxlLm9yZy8=", "a base that NSURL takes and URL does not"),
     (.record, "/w==", "a key longer than all"),
     (.json, "Ww==", "an array that does not end"),

@@ -59,9 +59,6 @@ import Testing
   }
 
   @Test func valuesThatWouldNotBeReadBackAreReported() throws {
-    let number = Key<GlobalNamespace, NSDecimalNumber?>(id: "number", defaultValue: nil)
-    store.set(number, value: NSDecimalNumber(string: "1.5"))
-    #expect(store.get(number) == NSDecimalNumber(string: "1.5"))
     let decimals = Key<GlobalNamespace, [Decimal]>(id: "decimals", defaultValue: [])
     let nan = #expect(throws: StorezFailure.self) { try store.throwing { $0.set(decimals, value: [.nan]) } }
     let numbers = Key<GlobalNamespace, NSArray?>(id: "numbers", defaultValue: nil)

@@ -36,11 +36,12 @@
     }
 
     private func write(_ object: AnyObject, _ record: ClassRecord.Reference, withIdentity: Bool) {
-      if isRehearsal, record.pointee.hashing == .fatal, depth.current > 0 {
+      if isRehearsal, record.pointee.hashing == .fatal {
         return fail(
           """
-          Foundation's archiver on Linux ends the process for an object of class \(ClassDescription.name(of: record)) \
-          within another. Encode what it holds, such as the text of a decimal number
+          NSKeyedArchiver on Linux ends the process for an object of class \(ClassDescription.name(of: record)). Encode \
+          what it holds, such as the text of a decimal number, or in a cache archive objects as \
+          ObjectCoding.Archiving.cbor.
           """)
       }
       switch record.pointee.form {

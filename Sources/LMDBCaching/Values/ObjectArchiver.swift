@@ -123,17 +123,15 @@ public struct ObjectCoding: Sendable {
     /// CBOR, by `CBORKeyedArchiver` of the module `CBORCoding`; on Apple platforms the same as ``keyedArchive``.
     case cbor
     /// The format of `NSKeyedArchiver`, for exchange with programs that use it. On Linux it takes Foundation a hundred
-    /// times as long or more, and loses the mutability of strings, data and dictionaries.
+    /// times as long or more, and loses the mutability of strings.
     ///
     /// Objects that cannot be read back are not written: each new archive is read once. On Linux each `encode(with:)`
-    /// is called twice, to detect objects for which Foundation ends the process, such as those of a nested class, and a
-    /// decimal number or an `NSError` within another object.
+    /// is called twice, and these are refused: decimal numbers, errors, notifications, objects of a class that is not at
+    /// the top level of a module, and those whose `init(coder:)` asks for a key that is not there; it can ask
+    /// `containsValue(forKey:)` first. Use ``cbor`` for them.
     ///
-    /// On Linux a coder of this package reads such archives, binary and XML: a damaged or forged archive is an error,
-    /// in time and memory proportional to its length, where `NSKeyedUnarchiver` ends the process. Circular references
-    /// are errors too, as is a custom class that encodes itself like a Foundation collection. Decoded objects are
-    /// Foundation's, which cast to Swift's types. The coder is not an `NSKeyedUnarchiver`, but uses the classes set
-    /// with `NSKeyedUnarchiver.setClass(_:forClassName:)`.
+    /// Foundation's `NSKeyedUnarchiver` reads the archives. On Linux a malformed archive can end the process, so import
+    /// them only from programs that you trust.
     case keyedArchive
   }
 

@@ -53,14 +53,14 @@ enum ValueArchiver {
   private static func plainValue<V: Codable>(
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, _ key: String
   ) throws(CacheError) -> V {
-    let content: PlainContent?
-    do throws(KeyedArchiveError) {
-      content = try KeyedArchive.plainContent(of: Data(bytes))
+    let value: PlainValue?
+    do {
+      value = try KeyedArchive.plainValue(of: Data(bytes))
     } catch {
       throw .notUnarchived(type, .keyedArchive, key, error)
     }
-    guard let content else { throw .mismatch(type, .keyedArchive, key) }
-    return try withEncoded(content.value) { (bytes) throws(CacheError) in
+    guard let value else { throw .mismatch(type, .keyedArchive, key) }
+    return try withEncoded(value) { (bytes) throws(CacheError) in
       try decode(type, from: bytes, .keyedArchive, key)
     }
   }

@@ -65,10 +65,8 @@ struct ValueText {
       self = try Self.diagnostic(reader.archive(of: record), limit: notationLimit)
       return
     case .keyedArchive:
-      guard let notation = Self.notation(try reader.archive(of: record), limit: notationLimit) else {
-        return nil
-      }
-      self = notation
+      guard let list = Self.propertyList(try reader.archive(of: record), limit: notationLimit) else { return nil }
+      self = list
       return
     // An array of bytes is already bytes.
     default: return nil
@@ -81,9 +79,91 @@ struct ValueText {
     return ValueText(diagnostic.text, isCut: diagnostic.isCut)
   }
 
-  /// An `NSKeyedArchiver` archive; `nil` if it is invalid in any way.
-  static func notation(_ archive: Data, limit: Int) -> ValueText? {
-    guard let notation = try? KeyedArchiveNotation(archive, limit: limit) else { return nil }
-    return ValueText(notation.text, isCut: notation.isCut)
+  /// A property list, such as an `NSKeyedArchiver` archive; `nil` if it is invalid in any way.
+  static func propertyList(_ data: Data, limit: Int) -> ValueText? {
+    guard let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
+      var value = PlainValue(list, length: data.count)
+    else { return nil }
+    var outline = ArchiveOutline(value)
+    if let root = outline?.root() { value = root }
+    guard let bytes = try? CBOREncoder().encode(value), let text = try? diagnostic(Data(bytes), limit: limit) else {
+      return nil
+    }
+    return ValueText(text.text, isCut: text.isCut || outline?.isCut == true)
+  }
+}
+
+/// The objects of an `NSKeyedArchiver` archive as values, without creating them: their fields, and their class as
+/// "$class".
+private struct ArchiveOutline {
+  private static let maximumDepth = 128
+
+  private let top: PlainValue
+  private let objects: [PlainValue]
+  /// The values left to show, as objects may refer to each other in circles.
+  private var left = 1 << 16
+  private(set) var isCut = false
+
+  /// Returns `nil` for other property lists.
+  init?(_ list: PlainValue) {
+    guard list["$archiver"] == .string("NSKeyedArchiver"), case .array(let objects)? = list["$objects"],
+      let top = list["$top"]
+    else { return nil }
+    self.top = top
+    self.objects = objects
+  }
+
+  mutating func root() -> PlainValue {
+    let top = resolved(top, 0)
+    guard case .dictionary(let entries) = top, entries.count == 1, let root = top["root"] else { return top }
+    return root
+  }
+
+  private func referent(_ value: PlainValue?) -> PlainValue? {
+    guard case .dictionary(let entries)? = value, entries.count == 1, case .integer(let number)? = value?["CF$UID"],
+      let index = Int(exactly: number)
+    else { return nil }
+    return objects.indices.contains(index) && index > 0 ? objects[index] : .null
+  }
+
+  private mutating func resolved(_ value: PlainValue, _ depth: Int) -> PlainValue {
+    left -= 1
+    guard left >= 0, depth <= Self.maximumDepth else {
+      isCut = true
+      return .string("…")
+    }
+    if let referent = referent(value) { return resolved(referent, depth + 1) }
+    switch value {
+    case .array(let values): return .array(values.map { resolved($0, depth + 1) })
+    case .dictionary(let entries):
+      let name = referent(value["$class"])?["$classname"]
+      var fields = PlainValue.dictionary(
+        entries.map { .init(key: $0.key, value: $0.key == "$class" ? name ?? .null : resolved($0.value, depth + 1)) })
+      if case .array(let values)? = fields["NS.objects"] {
+        switch name {
+        case .string("NSArray"), .string("NSMutableArray"): fields = .array(values)
+        case .string("NSDictionary"), .string("NSMutableDictionary"):
+          if let pairs = Self.pairs(fields["NS.keys"], values) { fields = pairs }
+        default: break
+        }
+      }
+      return fields
+    default: return value
+    }
+  }
+
+  /// A dictionary, if the keys are different strings.
+  private static func pairs(_ keys: PlainValue?, _ values: [PlainValue]) -> PlainValue? {
+    guard case .array(let keys)? = keys, keys.count == values.count else { return nil }
+    let names = keys.compactMap { if case .string(let name) = $0 { name } else { nil } }
+    guard Set(names).count == values.count else { return nil }
+    return .dictionary(zip(names, values).map { .init(key: $0, value: $1) })
+  }
+}
+
+extension PlainValue {
+  fileprivate subscript(key: String) -> PlainValue? {
+    guard case .dictionary(let entries) = self else { return nil }
+    return entries.first { $0.key == key }?.value
   }
 }

@@ -3,28 +3,16 @@ import TestSupport
 
 /// Encoded values with a few changes. The same number gives the same input.
 struct HostileInputs {
-  private let kind: UntrustedKind
   private let seed: UInt64
   private let seeds: [[UInt8]]
-  /// The archives among the seeds, to change their structure and not only their bytes.
-  private let trees: [PropertyListTree]
 
   init(_ kind: UntrustedKind, seed: UInt64) throws {
-    self.kind = kind
     self.seed = seed
     seeds = try kind.seeds()
-    trees = kind == .keyed ? try UntrustedKind.objects().map { try PropertyListTree.archive(of: $0) } : []
   }
 
   subscript(number: Int) -> [UInt8] {
     var random = SeededRandom(seed &* 1_000_003 &+ UInt64(number))
-    if !trees.isEmpty, random.below(4) != 0 {
-      var tree = trees[random.below(trees.count)]
-      for _ in 0...random.below(4) { tree.mutate(&random) }
-      var bytes = tree.binary
-      if random.below(8) == 0 { change(&bytes, &random) }
-      return bytes
-    }
     var bytes = seeds[random.below(seeds.count)]
     for _ in 0..<random.below(5) { change(&bytes, &random) }
     return bytes

@@ -90,11 +90,7 @@ struct ValueViews {
   private func propertyList(_ data: Data) -> ValueText? {
     let isBinary = data.starts(with: "bplist".utf8)
     guard isBinary || data.starts(with: "<?xml".utf8) || data.starts(with: "<plist".utf8) else { return nil }
-    if let archive = ValueText.notation(data, limit: Self.greatestText) { return archive }
-    guard let value = try? PropertyList.value(of: data), let bytes = try? CBOREncoder().encode(value) else {
-      return nil
-    }
-    return try? ValueText.diagnostic(Data(bytes), limit: Self.greatestText)
+    return ValueText.propertyList(data, limit: Self.greatestText)
   }
 
   /// Requires an array, a map or a tag: any few bytes would be a number.

@@ -25,17 +25,6 @@ extension UntrustedKind {
       return try Self.objects().map {
         Array(try CBORKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: false))
       }
-    case .keyed:
-      return try Self.objects().flatMap { object in
-        try [PropertyListSerialization.PropertyListFormat.binary, .xml].map { format in
-          let archiver = NSKeyedArchiver(requiringSecureCoding: false)
-          archiver.outputFormat = format
-          archiver.encode(object, forKey: NSKeyedArchiveRootObjectKey)
-          archiver.finishEncoding()
-          if let error = archiver.error { throw error }
-          return Array(archiver.encodedData)
-        }
-      }
     case .record: return try Self.records().map { [UInt8($0.key.count)] + $0.key + $0.record }
     case .journal:
       let records = try Self.records()

@@ -1,5 +1,4 @@
 import Foundation
-import FoundationArchives
 
 @_spi(Fuzzing) import CBORCoding
 @_spi(Fuzzing) import GarageStorage
@@ -7,7 +6,7 @@ import FoundationArchives
 
 /// A decoder of untrusted bytes.
 package enum UntrustedKind: String, CaseIterable, Sendable {
-  case cbor, graph, keyed, record, journal, metadata, statistics, json
+  case cbor, graph, record, journal, metadata, statistics, json
 
   /// Decodes the bytes and checks the result. Ends the process on a fault. Returns whether they were decoded.
   @discardableResult
@@ -15,7 +14,6 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     switch self {
     case .cbor: Self.checkCBOR(bytes)
     case .graph: Self.checkObject(bytes, .objectGraph)
-    case .keyed: Self.checkKeyed(bytes)
     case .record: Self.checkRecord(bytes)
     case .journal: Self.checkJournal(bytes)
     case .metadata: Self.checkMetadata(bytes)
@@ -57,51 +55,6 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     let allowed = try? UntrustedBytes.object(data, format: format, allowing: [UntrustedNode.self])
     precondition(object != nil || allowed == nil, "A list of allowed classes allows what is not read without.")
     return object != nil
-  }
-
-  private static func checkKeyed(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let limit = 1 << 16
-    if let notation = try? KeyedArchiveNotation(Data(bytes), limit: limit) {
-      precondition(notation.text.utf8.count < limit + 1_024, "The notation is longer than its limit.")
-      precondition(notation.isCut || !notation.text.hasSuffix("…"), "The notation does not say that it is cut.")
-    }
-    checkPlain(Data(bytes))
-    return checkObject(bytes, .keyedArchive)
-  }
-
-  /// The plain-data reader agrees with the decoded objects.
-  private static func checkPlain(_ data: Data) {
-    _ = try? PropertyList.value(of: data)
-    guard let content = try? KeyedArchive.plainContent(of: data), content.isExact,
-      let object = try? UntrustedBytes.object(data, format: .keyedArchive, allowing: nil)
-    else { return }
-    precondition(isSame(content.value, object), "An archive is read as plain data that its object is not.")
-  }
-
-  private static func isSame(_ value: PlainValue, _ object: Any) -> Bool {
-    switch (value, object) {
-    case (.null, is NSNull): true
-    case (.bool(let value), let object as NSNumber): object.boolValue == value
-    case (.integer(let value), let object as NSNumber): object.isEqual(NSNumber(value: value))
-    case (.unsigned(let value), let object as NSNumber): object.isEqual(NSNumber(value: value))
-    case (.double(let value), let object as NSNumber):
-      object.doubleValue == value || value.isNaN && object.doubleValue.isNaN
-    case (.string(let value), let object as NSString): value == object as String
-    case (.data(let value), let object as NSData): value == Data(bytes: object.bytes, count: object.length)
-    case (.date(let value), let object as NSDate):
-      object.timeIntervalSinceReferenceDate == value.timeIntervalSinceReferenceDate
-        || value.timeIntervalSinceReferenceDate.isNaN && object.timeIntervalSinceReferenceDate.isNaN
-    case (.url(let value), let object as NSURL): object.absoluteString == value.absoluteString
-    case (.uuid(let value), let object as NSUUID): object as UUID == value
-    case (.array(let values), let object as NSArray):
-      values.count == object.count && values.indices.allSatisfy { isSame(values[$0], object.object(at: $0)) }
-    case (.dictionary(let entries), let object as NSDictionary):
-      entries.count == object.count
-        && entries.allSatisfy { entry in
-          object.object(forKey: NSString(string: entry.key)).map { isSame(entry.value, $0) } ?? false
-        }
-    default: false
-    }
   }
 
   /// The first byte is the length of the key, which follows; the rest is the record.
