@@ -188,8 +188,7 @@ final class ManifestFile {
 
 /// The rows of YYCache's manifest, in SQLite's order.
 ///
-/// Unreadable rows are skipped. If the next row's number is unreadable, the rest is read backward from the end to the
-/// damage.
+/// Unreadable rows are skipped, up to one whose number is unreadable.
 final class ManifestRows {
   struct Row {
     let number: Int64
@@ -208,14 +207,6 @@ final class ManifestRows {
     case unreadable(Int64, SQLiteError)
   }
 
-  private enum Position {
-    /// Next are rows after this one.
-    case forward(after: Int64)
-    /// Next are rows between these, backward. The rows above are readable except for `damage`.
-    case backward(after: Int64, before: Int64, damage: SQLiteError)
-    case end
-  }
-
   private static let columns = [
     "key", "filename", "size", "inline_data", "modification_time", "last_access_time", "extended_data",
   ]
@@ -227,11 +218,10 @@ final class ManifestRows {
 
   private let file: ManifestFile
   private let path: String
-  private let forward: SQLiteStatement
-  private let backward: SQLiteStatement
+  private let rows: SQLiteStatement
   private let following: SQLiteStatement
   private let value: SQLiteStatement
-  private var position = Position.forward(after: .min)
+  private var last = Int64.min
 
   init(_ file: ManifestFile, _ path: String) throws(ImportError) {
     self.file = file
@@ -245,11 +235,10 @@ final class ManifestRows {
     }
     if let reason { throw ImportError(.foreignSource, "\(path) is no manifest of YYCache: \(reason).") }
     do throws(SQLiteError) {
-      forward = try database.prepare(Self.row + " ORDER BY rowid")
-      backward = try database.prepare(Self.row + " AND rowid < ?2 ORDER BY rowid DESC")
+      rows = try database.prepare(Self.row + " ORDER BY rowid")
       following = try database.prepare("SELECT rowid FROM main.manifest WHERE rowid > ?1 ORDER BY rowid LIMIT 1")
       value = try database.prepare("SELECT inline_data FROM main.manifest WHERE rowid = ?1")
-      try forward.restart(.min)
+      try rows.restart(.min)
     } catch {
       throw ManifestFile.failure(error, path)
     }
@@ -292,68 +281,37 @@ final class ManifestRows {
     return try value.step() ? try value.data(0) : nil
   }
 
-  /// - Throws: At the end, if some rows could not be found.
+  /// - Throws: If the following rows cannot be found, or at the end if the database has changed.
   func next() throws(ImportError) -> Found? {
-    while true {
-      switch position {
-      case .forward(let last):
-        if let found = try nextForward(after: last) { return found }
-      case .backward(let lower, let upper, let damage): return try nextBackward(lower, upper, damage)
-      case .end:
-        if try file.hasChanged() {
-          throw ImportError(
-            .sourceInUse, "\(path) was written to while it was read. End the program that uses it, and import again.")
-        }
-        return nil
-      }
-    }
-  }
-
-  /// Returns `nil` if the direction changes.
-  private func nextForward(after last: Int64) throws(ImportError) -> Found? {
-    let failure: SQLiteError
+    var failure = Self.disorder
+    var isEnd = false
     do throws(SQLiteError) {
-      guard try forward.step() else {
-        position = .end
-        return nil
-      }
-      if let row = Self.row(of: forward), row.number > last {
-        position = .forward(after: row.number)
+      isEnd = try !rows.step()
+      if !isEnd, let row = Self.row(of: rows), row.number > last {
+        last = row.number
         return .row(row)
       }
-      failure = Self.disorder
     } catch {
       failure = error
     }
+    if isEnd {
+      guard try file.hasChanged() else { return nil }
+      throw ImportError(
+        .sourceInUse, "\(path) was written to while it was read. End the program that uses it, and import again.")
+    }
     do throws(SQLiteError) {
       if let number = try numberFollowing(last), number > last {
-        try forward.restart(number)
-        position = .forward(after: number)
+        try rows.restart(number)
+        last = number
         return .unreadable(number, failure)
       }
     } catch {
       // The same damage at the next row's place.
     }
-    do throws(SQLiteError) { try backward.restart(last, .max) } catch { throw ManifestFile.failure(error, path) }
-    position = .backward(after: last, before: .max, damage: failure)
-    return nil
-  }
-
-  private func nextBackward(_ lower: Int64, _ upper: Int64, _ damage: SQLiteError) throws(ImportError) -> Found? {
-    do throws(SQLiteError) {
-      if try backward.step(), let row = Self.row(of: backward), row.number > lower, row.number < upper {
-        position = .backward(after: lower, before: row.number, damage: damage)
-        return .row(row)
-      }
-    } catch {
-      // The damage, reached from the other side.
-    }
-    position = .end
-    let above = upper == .max ? "" : " and before row \(upper)"
     throw ImportError(
       .damagedSource,
-      "\(path) is damaged: what is after row \(lower == .min ? 0 : lower)\(above) could not be read. All else was.",
-      underlying: damage)
+      "\(path) is damaged: rows after row \(last == .min ? 0 : last) could not be read. Earlier ones were.",
+      underlying: failure)
   }
 
   private func numberFollowing(_ number: Int64) throws(SQLiteError) -> Int64? {

@@ -166,7 +166,9 @@ package enum ImportedValue: Sendable {
       #if canImport(Darwin)
         return (.keyedArchive, try KeyedArchive.data(of: value.object))
       #else
-        return (.objectGraph, try CBORKeyedArchiver.archivedData(withRootObject: value.object, requiringSecureCoding: false))
+        return (
+          .objectGraph, try CBORKeyedArchiver.archivedData(withRootObject: value.object, requiringSecureCoding: false)
+        )
       #endif
     } catch {
       throw .notArchived("A collection", error)
