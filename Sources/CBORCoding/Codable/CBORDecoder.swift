@@ -158,25 +158,12 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   ///
   /// Decoding finally fails for a type that accepts any name if it has missed values under other keys.
   var allKeys: [Key] {
-    var keys: [Key] = []
-    do {
-      let hasOthers = try map.forEachKey { key in
-        switch key {
-        case .text(let name):
-          if let key = Key(stringValue: String(decoding: name, as: UTF8.self)) { keys.append(key) }
-        case .integer(let number):
-          if let key = Key(intValue: number) { keys.append(key) }
-        }
-      }
-      if hasOthers, map.session.state.pointee.failure == nil, Key(stringValue: "\u{0}") != nil {
-        map.session.state.pointee.failure = .dataCorrupted(
-          .init(
-            codingPath: codingPath,
-            debugDescription: "A key of the map is neither text nor a signed 64-bit integer."))
-      }
-    } catch {
-      // Cannot throw here; the next call does.
-      return []
+    // Cannot throw here; the next call does.
+    guard let (keys, hasOthers) = try? map.keys(Key.self) else { return [] }
+    if hasOthers, map.session.state.pointee.failure == nil, Key(stringValue: "\u{0}") != nil {
+      map.session.state.pointee.failure = .dataCorrupted(
+        .init(
+          codingPath: codingPath, debugDescription: "A key of the map is neither text nor a signed 64-bit integer."))
     }
     return keys
   }

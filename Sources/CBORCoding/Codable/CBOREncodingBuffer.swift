@@ -17,8 +17,6 @@ final class CBOREncodingBuffer {
   @exclusivity(unchecked) private var frames = CBORStack<CBOREncodingFrame>(capacity: 4)
   @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
   @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
-  /// Indexes in `entries` by key, for large values with nested containers.
-  @exclusivity(unchecked) var names: [CBOREncodingName: Int] = [:]
 
   init(_ session: CBOREncodingSession) { self.session = session }
 
@@ -35,7 +33,6 @@ final class CBOREncodingBuffer {
     entries.truncate(to: 0)
     frames.truncate(to: 0)
     if !holes.isEmpty { holes = [] }
-    if !names.isEmpty { names = [:] }
     top.serial = 0
   }
 
@@ -73,7 +70,7 @@ final class CBOREncodingBuffer {
   }
 
   @inline(__always)
-  private func beginEntry(_ name: String) {
+  func beginEntry(_ name: String) {
     name.withUTF8Bytes { utf8 in
       let start = writer.count
       if top.count > 0 { finishEntry(at: start, utf8) }
@@ -195,32 +192,10 @@ final class CBOREncodingBuffer {
     case .none: writer.writeMapHead(count: 0)
     case .single: if top.count == 0 { writer.writeMapHead(count: 0) }
     case .unkeyed:
-      if top.holeCount > 0 { fillArray() } else { patchHead(.array) }
+      if top.holeCount > 0 { fillArray() } else { writer.setHead(.array, top.count, at: top.start) }
     case .keyed:
-      if !top.isSorted || top.holeCount > 0 { rebuildMap() } else { patchHead(.map) }
+      if !top.isSorted || top.holeCount > 0 { rebuildMap() } else { writer.setHead(.map, top.count, at: top.start) }
       entries.truncate(to: top.firstEntry)
-    }
-  }
-
-  @inline(__always)
-  private func patchHead(_ major: CBORMajorType) {
-    if top.count < 24 {
-      let start = top.start
-      let head = major.rawValue << 5 | UInt8(truncatingIfNeeded: top.count)
-      writer.withMutableBytes { bytes in
-        bytes.baseAddress.unsafelyUnwrapped.storeBytes(of: head, toByteOffset: start, as: UInt8.self)
-      }
-    } else {
-      widenHead(major)
-    }
-  }
-
-  private func widenHead(_ major: CBORMajorType) {
-    let count = UInt64(top.count)
-    let start = top.start
-    writer.insertGap(CBORWriter.headLength(count) - 1, at: start)
-    writer.withMutableBytes { bytes in
-      _ = CBORWriter.put(major, count, at: bytes.baseAddress.unsafelyUnwrapped + start)
     }
   }
 
@@ -246,15 +221,15 @@ extension CBOREncodingBuffer {
     return nil
   }
 
-  func beginNestedEntry(_ name: String) { beginEntry(name) }
-
-  func beginNestedElement() { top.count += 1 }
-
   /// Records that the current entry's or element's value is in a separate buffer.
-  func appendHole(_ hole: CBOREncodingHole) {
+  func appendHole(
+    _ kind: CBOREncodingFrame.Kind, _ buffer: CBOREncodingBuffer
+  ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {
     if top.kind == .keyed { entries[entries.count - 1].hole = holes.count }
-    holes.append(hole)
+    let serial = buffer.top.serial
+    holes.append(CBOREncodingHole(offset: writer.count, kind: kind, buffer: buffer, serial: serial))
     top.holeCount += 1
+    return (buffer, serial)
   }
 
   func removeLastHole() -> CBOREncodingBuffer {
@@ -383,8 +358,6 @@ struct CBOREncodingFrame: BitwiseCopyable {
   /// Whether all keys so far are in order.
   var isSorted = true
   var holeCount: Int32 = 0
-  /// Entries in the buffer's table of names.
-  var namedCount: Int32 = 0
   var start: Int
   var count = 0
   /// The index of its first entry.

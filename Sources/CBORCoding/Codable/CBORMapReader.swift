@@ -56,7 +56,7 @@ struct CBORMapReader: BitwiseCopyable {
 
   private func find(_ name: UnsafeRawBufferPointer) -> CBORPosition? {
     if search.pointee.serial != serial { beginSearch() }
-    if search.pointee.hasIndex { return index.value(name) }
+    if search.pointee.hasIndex { return index.names.value(name) }
     var position = first
     var place = 0
     if !search.pointee.lastValue.isAbsent {
@@ -79,7 +79,7 @@ struct CBORMapReader: BitwiseCopyable {
       }
       if count > Self.smallCount {
         search.pointee.hasIndex = true
-        return index.value(name)
+        return index.names.value(name)
       }
       session.skip(&position)
       left &-= 1
@@ -103,13 +103,11 @@ struct CBORMapReader: BitwiseCopyable {
     }
     let head = session.document.readHead(&position)
     let key = session.document.readContent(head, &position)
-    guard key.count == name.count else { return false }
-    guard let a = key.baseAddress, let b = name.baseAddress else { return true }
-    return memcmp(a, b, key.count) == 0
+    return key.order(name) == 0
   }
 
   private func findInteger(_ number: Int) -> CBORPosition? {
-    if count > Self.smallCount { return index.value(number) }
+    if count > Self.smallCount { return index.numbers[number] }
     var position = first
     for _ in 0..<count {
       let key = position
@@ -123,41 +121,42 @@ struct CBORMapReader: BitwiseCopyable {
   /// The map's index, made on first use and kept until the call ends.
   private var index: CBORMapIndex {
     if let index = session.state.pointee.indexes[start.offset] { return index }
-    let made = CBORMapIndex(isSorted: isSorted, capacity: count) { add in
-      var position = first
-      for _ in 0..<count {
-        let key = position
-        session.skip(&position)
-        if let text = textKey(key) { add(.text(text), position) }
-        if let number = integerKey(key) { add(.integer(number), position) }
-        session.skip(&position)
-      }
+    let made = CBORMapIndex()
+    var position = first
+    for _ in 0..<count {
+      let key = position
+      session.skip(&position)
+      if let text = textKey(key) { made.names.append(text, position) }
+      if let number = integerKey(key) { made.numbers[number] = position }
+      session.skip(&position)
     }
+    if !isSorted { made.names.sort() }
     session.state.pointee.indexes[start.offset] = made
     return made
   }
 
   // MARK: Keys
 
-  /// Calls `body` with the text and integer keys in order. Returns whether there are others.
+  /// The text and integer keys of a type, in order, and whether there are others.
   ///
   /// - Throws: If the document is gone.
-  func forEachKey(_ body: (CBORMapIndex.Key) -> Void) throws -> Bool {
+  func keys<Key: CodingKey>(_ type: Key.Type) throws -> (keys: [Key], hasOthers: Bool) {
     try session.checkOpen()
     var position = first
+    var keys: [Key] = []
     var hasOthers = false
     for _ in 0..<count {
       if let text = textKey(position) {
-        body(.text(text))
+        if let key = Key(stringValue: String(utf8: text)) { keys.append(key) }
       } else if let number = integerKey(position) {
-        body(.integer(number))
+        if let key = Key(intValue: number) { keys.append(key) }
       } else {
         hasOthers = true
       }
       session.skip(&position)
       session.skip(&position)
     }
-    return hasOthers
+    return (keys, hasOthers)
   }
 
   private func textKey(_ position: CBORPosition) -> UnsafeRawBufferPointer? {
@@ -189,53 +188,7 @@ struct CBORMapSearch: BitwiseCopyable {
 
 /// Values of a large map, by key.
 final class CBORMapIndex {
-  enum Key {
-    /// Points into the document.
-    case text(UnsafeRawBufferPointer)
-    case integer(Int)
-  }
-
-  private struct Entry {
-    let name: UnsafeRawBufferPointer
-    let value: CBORPosition
-  }
-
-  private var names: [Entry] = []
-  private var numbers: [Int: CBORPosition] = [:]
-
-  /// - Parameters:
-  ///   - isSorted: Whether the keys are in deterministic order.
-  ///   - capacity: The verified number of keys.
-  ///   - fill: Calls its argument with every key and its value's position.
-  init(isSorted: Bool, capacity: Int, _ fill: ((Key, CBORPosition) -> Void) -> Void) {
-    names.reserveCapacity(capacity)
-    fill { key, value in
-      switch key {
-      case .text(let name): names.append(Entry(name: name, value: value))
-      case .integer(let number): numbers[number] = value
-      }
-    }
-    if !isSorted { names.sort { Self.order($0.name, $1.name) < 0 } }
-  }
-
-  func value(_ number: Int) -> CBORPosition? { numbers[number] }
-
-  func value(_ name: UnsafeRawBufferPointer) -> CBORPosition? {
-    var low = 0
-    var high = names.count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = Self.order(names[middle].name, name)
-      if order == 0 { return names[middle].value }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return nil
-  }
-
-  /// The order of encoded keys: shorter ones first.
-  private static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
-    if a.count != b.count { return a.count < b.count ? -1 : 1 }
-    guard let a = a.baseAddress, let other = b.baseAddress else { return 0 }
-    return Int(memcmp(a, other, b.count))
-  }
+  /// The keys are in the document.
+  var names = KeyIndex<CBORPosition>()
+  var numbers: [Int: CBORPosition] = [:]
 }

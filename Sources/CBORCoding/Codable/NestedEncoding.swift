@@ -22,10 +22,8 @@ extension CBOREncodingBuffer {
     if let failure = session.nesting.check(session.path.depth(of: path)) { return refuseDepth(path, failure) }
     let buffer = session.buffer(path: path, kind)
     if kind != .none, let earlier, !copyValue(of: earlier, to: buffer) { return refuseKind(kind, serial, key) }
-    beginNestedEntry(name)
-    appendHole(
-      CBOREncodingHole(owner: serial, offset: writer.count, kind: kind, buffer: buffer, serial: buffer.top.serial))
-    return (buffer, buffer.top.serial)
+    beginEntry(name)
+    return appendHole(kind, buffer)
   }
 
   /// A container (or an encoder, with `.none`) for the next array element.
@@ -36,17 +34,11 @@ extension CBOREncodingBuffer {
     let path = session.path.push(copying: CBORCodingKey(index: top.count), under: top.path)
     if let failure = session.nesting.check(session.path.depth(of: path)) { return refuseDepth(path, failure) }
     if top.holeCount > 0 { fillLastHole() }
-    beginNestedElement()
-    let buffer = session.buffer(path: path, kind)
-    appendHole(
-      CBOREncodingHole(owner: serial, offset: writer.count, kind: kind, buffer: buffer, serial: buffer.top.serial))
-    return (buffer, buffer.top.serial)
+    top.count += 1
+    return appendHole(kind, session.buffer(path: path, kind))
   }
 
   // MARK: What was encoded for a key
-
-  /// The largest map that is searched linearly.
-  private static let smallCount = 16
 
   /// A key's last entry in the innermost value.
   private func entry(named name: String) -> Int? {
@@ -54,33 +46,14 @@ extension CBOREncodingBuffer {
     guard entries.count > first else { return nil }
     return name.withUTF8Bytes { utf8 in
       // Common case: the key sorts after all others.
-      if top.isSorted, order(utf8, entries.count - 1) > 0 { return nil }
-      if entries.count - first <= Self.smallCount {
-        return (first..<entries.count).last { order(utf8, $0) == 0 }
-      }
-      for index in first + Int(top.namedCount)..<entries.count {
-        names[CBOREncodingName(top.serial, bytes(ofKeyAt: index))] = index
-      }
-      top.namedCount = Int32(entries.count - first)
-      // After an error the entry may be gone and its index reused.
-      guard let found = names[CBOREncodingName(top.serial, utf8)], (first..<entries.count).contains(found),
-        order(utf8, found) == 0
-      else { return nil }
-      return found
+      if top.isSorted, utf8.order(bytes(ofKeyAt: entries.count - 1)) > 0 { return nil }
+      return (first..<entries.count).last { utf8.order(bytes(ofKeyAt: $0)) == 0 }
     }
   }
 
   private func bytes(ofKeyAt index: Int) -> UnsafeRawBufferPointer {
     let entry = entries[index]
     return writer.withBytes { UnsafeRawBufferPointer(rebasing: $0[entry.keyStart..<entry.keyStart + entry.keyLength]) }
-  }
-
-  private func order(_ name: UnsafeRawBufferPointer, _ index: Int) -> Int {
-    let key = bytes(ofKeyAt: index)
-    guard name.count == key.count, let base = name.baseAddress, let other = key.baseAddress else {
-      return name.count - key.count
-    }
-    return Int(memcmp(base, other, name.count))
   }
 
   /// Copies an entry's value into an empty container. Returns `false` for another kind.
@@ -235,15 +208,13 @@ extension CBOREncodingBuffer {
     guard firstHole < holes.count else { return }
     for hole in holes[firstHole...] { session.recycle(hole.buffer) }
     holes.removeLast(holes.count - firstHole)
-    if holes.isEmpty, !names.isEmpty { names.removeAll(keepingCapacity: true) }
   }
 }
 
 extension CBOREncodingEntry {
-  /// Compares encoded keys. Shorter text sorts first, as its head is smaller.
   @inline(__always)
   private static func order(_ a: CBOREncodingEntry, _ b: CBOREncodingEntry, _ base: UnsafeRawPointer) -> Int {
-    if a.keyLength != b.keyLength { return a.keyLength < b.keyLength ? -1 : 1 }
+    if a.keyLength != b.keyLength { return a.keyLength &- b.keyLength }
     return Int(memcmp(base + a.keyStart, base + b.keyStart, a.keyLength))
   }
 
@@ -287,23 +258,10 @@ extension CBOREncodingEntry {
 
 /// A gap in a buffer for a container with a separate buffer.
 struct CBOREncodingHole {
-  /// The serial of the value with the gap.
-  let owner: UInt64
   let offset: Int
   let kind: CBOREncodingFrame.Kind
   var buffer: CBOREncodingBuffer
   let serial: UInt64
-}
-
-/// An entry's key in a value being encoded. Compared by bytes: strings that are equal in Swift can be two keys.
-struct CBOREncodingName: Hashable {
-  private let owner: UInt64
-  private let utf8: [UInt8]
-
-  init(_ owner: UInt64, _ utf8: UnsafeRawBufferPointer) {
-    self.owner = owner
-    self.utf8 = Array(utf8)
-  }
 }
 
 // Errors with a coding path.

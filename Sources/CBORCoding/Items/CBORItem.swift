@@ -1,3 +1,5 @@
+import Foundation
+
 /// The first bytes of a data item: its type and argument (RFC 8949 §3).
 struct CBORHead: Equatable {
   /// The additional information for an indefinite length.
@@ -117,4 +119,37 @@ extension String {
 
   /// The string for messages: quoted, and cut if it is long.
   var quoted: String { utf8.count <= 80 ? "\"\(self)\"" : "\"\(prefix(60))…\" (\(utf8.count) bytes)" }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The order of text with these bytes in deterministic encoding: by length, then by byte. Negative if this is first.
+  @inline(__always)
+  func order(_ other: UnsafeRawBufferPointer) -> Int {
+    guard count == other.count, let start = baseAddress, let otherStart = other.baseAddress else {
+      return count &- other.count
+    }
+    return Int(memcmp(start, otherStart, count))
+  }
+}
+
+/// A map's values by the bytes of their keys, which must outlive it.
+struct KeyIndex<Value> {
+  private var entries: [(key: UnsafeRawBufferPointer, value: Value)] = []
+
+  mutating func append(_ key: UnsafeRawBufferPointer, _ value: Value) { entries.append((key, value)) }
+
+  /// Required before a search, unless the keys were appended in order.
+  mutating func sort() { entries.sort { $0.key.order($1.key) < 0 } }
+
+  func value(_ key: UnsafeRawBufferPointer) -> Value? {
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = entries[middle].key.order(key)
+      if order == 0 { return entries[middle].value }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return nil
+  }
 }

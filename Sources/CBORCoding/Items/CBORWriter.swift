@@ -58,22 +58,6 @@ struct CBORWriter: ~Copyable {
     count &+= bytes.count
   }
 
-  /// Lends the written bytes for patching.
-  @inline(__always)
-  mutating func withMutableBytes<R, E: Error>(
-    _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
-  ) throws(E) -> R {
-    try body(UnsafeMutableRawBufferPointer(start: base, count: count))
-  }
-
-  /// Inserts `length` undefined bytes at `offset`, moving the rest.
-  mutating func insertGap(_ length: Int, at offset: Int) {
-    reserve(length)
-    let start = base + offset
-    (start + length).copyMemory(from: start, byteCount: count - offset)
-    count += length
-  }
-
   mutating func truncate(to offset: Int) {
     precondition(offset >= 0 && offset <= count)
     count = offset
@@ -88,9 +72,28 @@ struct CBORWriter: ~Copyable {
     count &+= Self.put(major, argument, at: base + count)
   }
 
+  /// Replaces a container's one-byte head. Returns how far this moved the contents.
+  @inline(__always)
+  @discardableResult
+  mutating func setHead(_ major: CBORMajorType, _ count: Int, at start: Int) -> Int {
+    guard count < 24 else { return widenHead(major, UInt64(count), at: start) }
+    (base + start).storeBytes(of: major.rawValue << 5 | UInt8(truncatingIfNeeded: count), as: UInt8.self)
+    return 0
+  }
+
+  private mutating func widenHead(_ major: CBORMajorType, _ count: UInt64, at start: Int) -> Int {
+    let distance = Self.headLength(count) - 1
+    reserve(distance)
+    let contents = base + start + 1
+    (contents + distance).copyMemory(from: contents, byteCount: self.count - start - 1)
+    self.count += distance
+    _ = Self.put(major, count, at: base + start)
+    return distance
+  }
+
   /// Stores a head and returns its length. `pointer` must have room for the head, at most ``longestHead``.
   @inline(__always)
-  static func put(_ major: CBORMajorType, _ argument: UInt64, at pointer: UnsafeMutableRawPointer) -> Int {
+  private static func put(_ major: CBORMajorType, _ argument: UInt64, at pointer: UnsafeMutableRawPointer) -> Int {
     let type = major.rawValue << 5
     if argument < 24 {
       pointer.storeBytes(of: type | UInt8(truncatingIfNeeded: argument), as: UInt8.self)

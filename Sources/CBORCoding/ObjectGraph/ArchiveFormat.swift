@@ -186,32 +186,24 @@
       for index in 1..<offsets.count {
         let first = bytes[offsets[index]]
         for earlier in 0..<index where bytes[offsets[earlier]] == first {
-          if areEqual(offsets[index], offsets[earlier]) { return offsets[index] }
+          if key(offsets[index]).order(key(offsets[earlier])) == 0 { return offsets[index] }
         }
       }
       return nil
     }
 
     private var duplicateOfMany: Int? {
-      let sorted = offsets.sorted { isLess($0, $1) }
-      for index in 1..<sorted.count where areEqual(sorted[index - 1], sorted[index]) { return sorted[index] }
-      return nil
-    }
-
-    private func areEqual(_ first: Int, _ second: Int) -> Bool {
-      let length = Self.length(of: bytes, at: first)
-      return length == Self.length(of: bytes, at: second)
-        && memcmp(bytes.baseAddress! + first, bytes.baseAddress! + second, length) == 0
-    }
-
-    private func isLess(_ first: Int, _ second: Int) -> Bool {
-      let lengths = (Self.length(of: bytes, at: first), Self.length(of: bytes, at: second))
-      if lengths.0 != lengths.1 { return lengths.0 < lengths.1 }
-      return memcmp(bytes.baseAddress! + first, bytes.baseAddress! + second, lengths.0) < 0
+      let sorted = offsets.sorted { key($0).order(key($1)) < 0 }
+      return zip(sorted, sorted.dropFirst()).first { key($0).order(key($1)) == 0 }?.1
     }
 
     @inline(__always)
-    static func length(of bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
+    private func key(_ offset: Int) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length(at: offset)])
+    }
+
+    @inline(__always)
+    private func length(at offset: Int) -> Int {
       let initial = bytes[offset]
       // Fast path: short text, the most common key.
       if initial >= 0x60 && initial < 0x78 { return 1 &+ Int(initial & 0x1F) }
@@ -240,21 +232,6 @@
         steps.replaceSubrange(longest / 2..<longest / 2 + dropped, with: ["… \(dropped) more …"])
       }
       return steps.isEmpty ? "the top level" : steps.joined(separator: " → ")
-    }
-
-    static func kind(of initial: UInt8) -> String {
-      switch CBORMajorType(rawValue: initial >> 5) {
-      case .unsigned, .negative: "an integer"
-      case .bytes: "bytes"
-      case .text: "a string"
-      case .array: "an array"
-      case .map: "a dictionary"
-      case .tag: "an object"
-      case .simple where initial == 0xF4 || initial == 0xF5: "a boolean"
-      case .simple where initial == 0xF6: "null"
-      case .simple where initial == 0xF7: "nil"
-      default: "a floating-point number"
-      }
     }
 
     /// Moves from an item to its part at the offset. Returns `nil` if it has no parts or begins at the offset.

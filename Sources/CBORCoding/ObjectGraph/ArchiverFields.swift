@@ -49,19 +49,13 @@
       let count = keyOffsets.count &- frame.firstKey
       guard failure == nil else { return }
       if count > 1 { checkKeys() }
-      if count < 24 {
-        writer.withMutableBytes { $0[head] = UInt8(truncatingIfNeeded: 0xA0 | count) }
-      } else {
-        widen(head, count)
-      }
+      let distance = writer.setHead(.map, count, at: head)
+      if distance > 0 { shift(by: distance, after: head) }
       keyOffsets.removeLast(count)
     }
 
-    /// Fills in a count that needs a longer head, moving all bytes after it.
-    private func widen(_ head: Int, _ count: Int) {
-      let distance = CBORWriter.headLength(UInt64(count)) - 1
-      writer.insertGap(distance, at: head + 1)
-      writer.withMutableBytes { bytes in _ = CBORWriter.put(.map, UInt64(count), at: bytes.baseAddress! + head) }
+    /// Adjusts offsets to bytes that were moved.
+    private func shift(by distance: Int, after head: Int) {
       identities.shift(by: distance, from: head + 1)
       for index in references.indices.reversed() {
         guard references[index].offset > head else { break }

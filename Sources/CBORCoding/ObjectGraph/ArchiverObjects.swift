@@ -55,7 +55,7 @@
       case .url: return writeURL(unsafeDowncast(object, to: NSURL.self))
       case .decimalNumber: return writer.writeDecimal(unsafeDowncast(object, to: NSDecimalNumber.self).decimalValue)
       case .foundationCluster: return writeClusterMember(object, record)
-      case .unsupported: return fail("The class \(ClassDescription.name(of: record)) \(record.pointee.problem).")
+      case .unsupported: return fail("The class \(ClassDescription.name(of: record)) does not conform to NSCoding.")
       case .object: return writeCoded(object, record)
       default:
         guard withIdentity else {

@@ -82,11 +82,18 @@
     /// - Throws: A ``CBORCodingError`` with the code ``CBORCodingError/Code/encodingFailed``, or the error that an
     ///   object reported with `failWithError(_:)`.
     public static func archivedData(withRootObject object: Any, requiringSecureCoding: Bool) throws -> Data {
+      try archive(object, requiringSecureCoding: requiringSecureCoding).writer.data
+    }
+
+    private static func archive(
+      _ root: Any, requiringSecureCoding: Bool = false, isRehearsal: Bool = false
+    ) throws -> CBORKeyedArchiver {
       let archiver = CBORKeyedArchiver(requiringSecureCoding: requiringSecureCoding)
-      archiver.encode(object, forKey: NSKeyedArchiveRootObjectKey)
+      archiver.isRehearsal = isRehearsal
+      archiver.encode(root, forKey: NSKeyedArchiveRootObjectKey)
       archiver.finish()
       if let failure = archiver.failure { throw failure }
-      return archiver.writer.data
+      return archiver
     }
 
     /// Archives an object and lends the archive to `body`, without copying.
@@ -95,11 +102,7 @@
     package static func withArchive<R, E: Error>(
       ofRootObject object: Any, _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws -> Result<R, E> {
-      let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
-      archiver.encode(object, forKey: NSKeyedArchiveRootObjectKey)
-      archiver.finish()
-      if let failure = archiver.failure { throw failure }
-      return archiver.writer.withBytes { bytes in
+      try archive(object).writer.withBytes { bytes in
         do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
       }
     }
@@ -108,11 +111,7 @@
     ///
     /// - Throws: The failure it would have.
     package static func rehearse(_ object: Any) throws {
-      let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
-      archiver.isRehearsal = true
-      archiver.encode(object, forKey: NSKeyedArchiveRootObjectKey)
-      archiver.finish()
-      if let failure = archiver.failure { throw failure }
+      _ = try archive(object, isRehearsal: true)
     }
 
     /// The archive, or empty after an ``error``. Finishes encoding.
@@ -127,33 +126,24 @@
     /// Sets the name under which this archiver encodes objects of a custom class.
     public func setClassName(_ codedName: String?, for cls: AnyClass) { names[name: cls] = codedName }
 
-    /// The name set for this archiver.
-    public func className(for cls: AnyClass) -> String? { names[name: cls] }
-
     /// Sets the name under which all archivers of the process encode objects of a class; an archiver's own setting
     /// takes precedence. Private and local classes need a name for the unarchiver to find them.
     public static func setClassName(_ codedName: String?, for cls: AnyClass) {
       ClassNameMap.archiving.change { $0[name: cls] = codedName }
     }
 
-    /// The name set for all archivers.
-    public static func className(for cls: AnyClass) -> String? { ClassNameMap.archiving.read { $0[name: cls] } }
+    static func className(for cls: AnyClass) -> String? { ClassNameMap.archiving.read { $0[name: cls] } }
 
     // MARK: NSCoder
 
     public override var allowsKeyedCoding: Bool { true }
     public override var requiresSecureCoding: Bool { isSecure }
-    public override var systemVersion: UInt32 { 2000 }
     public override var error: (any Error)? { failure }
     public override var allowedClasses: [AnyClass]? { nil }
     /// Always `.setErrorAndReturn`, as Linux has no exceptions.
     public override var decodingFailurePolicy: NSCoder.DecodingFailurePolicy { .setErrorAndReturn }
     /// Records the first error and stops encoding.
     public override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
-    /// 0, or `NSNotFound` for an unknown class: keyed archives have no class versions.
-    public override func version(forClassName className: String) -> Int {
-      ClassName.isKnown(className) ? 0 : NSNotFound
-    }
 
     public override func encode(_ object: Any?, forKey key: String) {
       if beginField(key) { write(object) }
@@ -214,22 +204,14 @@
       }
     }
 
-    /// Supports `c C s S i I l L q Q f d B`, `*`, `@` (an `Any?`), `#` (an `AnyClass`), and arrays and structures of
-    /// them.
+    /// Supports the numbers `c C s S i I l L q Q f d B` and arrays of them, such as `[3d]`.
     public override func encodeValue(ofObjCType type: UnsafePointer<CChar>, at address: UnsafeRawPointer) {
       guard beginUnkeyedField() else { return }
-      guard let type = ObjCType(type) else {
-        return fail("Values of the Objective-C type \(String(cString: type)) cannot be encoded.")
+      let name = String(cString: type)
+      guard let type = ObjCType(name) else {
+        return fail("Values of the Objective-C type \(name) cannot be encoded.")
       }
       write(type, at: address)
-    }
-
-    public override func encodeArray(ofObjCType type: UnsafePointer<CChar>, count: Int, at array: UnsafeRawPointer) {
-      guard beginUnkeyedField() else { return }
-      guard count >= 0, let element = ObjCType(type) else {
-        return fail("Arrays of the Objective-C type \(String(cString: type)) cannot be encoded.")
-      }
-      write(.array(element, count), at: array)
     }
   }
 

@@ -10,8 +10,7 @@
   /// **Errors.** The first error is in ``error``, and is thrown by the methods that decode a root. A missing key is not
   /// an error: the value is nil, 0 or false, as in Foundation on Apple's platforms; use `containsValue(forKey:)` to
   /// check. A value of another kind is an error unless the conversion is lossless: integers, integral floating-point
-  /// numbers and Booleans are read as each other. Linux has no exceptions, so both values of ``decodingFailurePolicy``
-  /// behave the same.
+  /// numbers and Booleans are read as each other.
   ///
   /// **Secure coding.** With ``requiresSecureCoding`` only objects of the requested classes and their subclasses are
   /// created; no other class's `init(coder:)` is called. This includes the contents of collections, which may always
@@ -37,10 +36,8 @@
     @exclusivity(unchecked) var budget: ReadingBudget
     /// Whether an object that is not an `NSObject` was read: Foundation's collections need it wrapped.
     var hasForeignObjects = false
-    var cStrings: [UnsafeMutablePointer<CChar>] = []
     private var isFinished = false
     private var isSecure = true
-    private var policy = NSCoder.DecodingFailurePolicy.setErrorAndReturn
     /// The copy being read; `nil` if the bytes are borrowed.
     private let owned: UnsafeMutableRawBufferPointer?
 
@@ -57,7 +54,7 @@
       self.owned = owned
       self.bytes = bytes
       budget = ReadingBudget(comparisons: 1 << 23 + 64 * bytes.count)
-      fields = FieldCursor(record: nil, start: 0, count: 0)
+      fields = FieldCursor(start: 0, count: 0)
       shared = SharedValues(offsets: [])
       super.init()
       do throws(CBORError) {
@@ -65,16 +62,13 @@
         if !scan.sharedOffsets.isEmpty { shared = SharedValues(offsets: scan.sharedOffsets) }
         var reader = CBORReader(bytes)
         guard let count = try reader.readMapHead() else { throw CBORError(.unexpectedItem, at: 0) }
-        fields = FieldCursor(record: nil, start: reader.offset, count: count)
+        fields = FieldCursor(start: reader.offset, count: count)
       } catch {
         throw CBORCodingError(error, "The bytes are no archive of objects, or not a whole one.")
       }
     }
 
-    deinit {
-      owned?.deallocate()
-      for string in cStrings { free(string) }
-    }
+    deinit { owned?.deallocate() }
 
     /// Calls `body` with an unarchiver that borrows the bytes. If it escapes, it reads nothing more.
     package static func read<R>(
@@ -88,7 +82,7 @@
     private func invalidate() {
       isFinished = true
       bytes = UnsafeRawBufferPointer(start: nil, count: 0)
-      fields = FieldCursor(record: nil, start: 0, count: 0)
+      fields = FieldCursor(start: 0, count: 0)
     }
 
     /// Returns an archive's root object of a class or its subclass, or `nil` if nil was archived.
@@ -117,17 +111,13 @@
     /// Sets the class that reads objects archived under a name, in this unarchiver.
     public func setClass(_ cls: AnyClass?, forClassName codedName: String) { names[class: codedName] = cls }
 
-    /// The class set for this unarchiver.
-    public func `class`(forClassName codedName: String) -> AnyClass? { names[class: codedName] }
-
     /// Sets the class that reads objects archived under a name, in all unarchivers of the process. An unarchiver's own
     /// setting takes precedence.
     public static func setClass(_ cls: AnyClass?, forClassName codedName: String) {
       ClassNameMap.unarchiving.change { $0[class: codedName] = cls }
     }
 
-    /// The class set for all unarchivers.
-    public static func `class`(forClassName codedName: String) -> AnyClass? {
+    static func `class`(forClassName codedName: String) -> AnyClass? {
       ClassNameMap.unarchiving.read { $0[class: codedName] }
     }
 
@@ -146,7 +136,6 @@
     // MARK: NSCoder
 
     public override var allowsKeyedCoding: Bool { true }
-    public override var systemVersion: UInt32 { 2000 }
     public override var error: (any Error)? { failure }
     public override var allowedClasses: [AnyClass]? { isSecure ? allowed.all : nil }
 
@@ -155,19 +144,14 @@
       set { isSecure = newValue }
     }
 
+    /// Always `.setErrorAndReturn`, as Linux has no exceptions. Setting it has no effect.
     public override var decodingFailurePolicy: NSCoder.DecodingFailurePolicy {
-      get { policy }
-      set { policy = newValue }
+      get { .setErrorAndReturn }
+      set {}
     }
 
     /// Records the first error; all values decoded afterwards are nil, 0 or false.
     public override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
-
-    /// 0, or `NSNotFound` for an unknown class: keyed archives have no class versions.
-    public override func version(forClassName className: String) -> Int {
-      names[class: className] != nil || Self.class(forClassName: className) != nil || ClassName.isKnown(className)
-        ? 0 : NSNotFound
-    }
 
     public override func containsValue(forKey key: String) -> Bool { locate(key) != nil }
     public override func decodeBool(forKey key: String) -> Bool { integer(forKey: key, UInt8.self, atMost: 1) == 1 }
@@ -217,16 +201,9 @@
       return Data(bytes: data.bytes, count: data.length)
     }
 
-    /// Supports the types of `encodeValue(ofObjCType:at:)`. The memory must be initialized. A decoded C string is owned
-    /// by the unarchiver and lives as long as it does.
+    /// Supports the types of `encodeValue(ofObjCType:at:)`. The memory must be initialized.
     public override func decodeValue(ofObjCType type: UnsafePointer<CChar>, at address: UnsafeMutableRawPointer) {
-      readNext(ObjCType(type), at: address)
-    }
-
-    public override func decodeArray(
-      ofObjCType type: UnsafePointer<CChar>, count: Int, at array: UnsafeMutableRawPointer
-    ) {
-      readNext(count >= 0 ? ObjCType(type).map { .array($0, count) } : nil, at: array)
+      readNext(ObjCType(String(cString: type)), at: address)
     }
 
     private static var propertyList: AllowedClasses {

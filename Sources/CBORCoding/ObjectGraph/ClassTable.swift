@@ -187,22 +187,22 @@
 
     let type: Any.Type
     let form: ValueForm
-    let coding: (any NSCoding.Type)?
     let elements: (any SwiftElements.Type)?
-    let hashing: Hashing
+    /// The rest is of classes only.
+    private(set) var coding: (any NSCoding.Type)?
+    private(set) var hashing = Hashing.sound
     /// The class's index in ``FoundationCoding/all``.
-    let foundationCoding: Int
-    let supportsSecureCoding: Bool
-    let isNSObject: Bool
+    private(set) var foundationCoding = -1
+    private(set) var supportsSecureCoding = true
+    private(set) var isNSObject = false
     /// The class that reads this one's archives, if different.
-    let unarchivedAs: AnyClass?
+    private(set) var unarchivedAs: AnyClass?
     /// Whether it inherits from a Foundation class other than `NSObject`.
-    let extendsFoundation: Bool
+    private(set) var extendsFoundation = false
     /// The FoundationNetworking class that it is or inherits from.
-    let networkingClass: AnyClass?
+    private(set) var networkingClass: AnyClass?
     /// The name as a text item; empty if the class cannot be found by name.
-    let encodedName: UnsafeRawBufferPointer
-    let problem: String
+    private(set) var encodedName = UnsafeRawBufferPointer(start: nil, count: 0)
 
     var anyClass: AnyClass? { type as? AnyClass }
   }
@@ -210,67 +210,35 @@
   extension ClassRecord {
     /// - Parameter form: The type's form, if known.
     init(_ type: Any.Type, _ form: ValueForm?) {
+      self.type = type
+      elements = type as? any SwiftElements.Type
       guard let anyClass = type as? AnyClass else {
-        self.init(type, form: form ?? .swiftOther)
+        self.form = form ?? .swiftOther
         return
       }
-      let isFoundation = ClassName.isFoundation(anyClass)
-      let foundationCoding = FoundationCoding.all.firstIndex { $0.type == anyClass }
       let coding = anyClass as? any NSCoding.Type
-      let isSecure = (anyClass as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
-      var problem = ""
-      let found: ValueForm
+      if let index = FoundationCoding.all.firstIndex(where: { $0.type == anyClass }) { foundationCoding = index }
       if let form {
-        found = form
-      } else if foundationCoding != nil {
-        found = .foundation
-      } else if isFoundation {
-        found = .foundationCluster
-      } else if coding != nil {
-        found = .object
+        self.form = form
+      } else if foundationCoding >= 0 {
+        self.form = .foundation
+      } else if ClassName.isFoundation(anyClass) {
+        self.form = .foundationCluster
       } else {
-        found = .unsupported
-        problem = "does not conform to NSCoding"
+        self.form = coding == nil ? .unsupported : .object
       }
-      var name = ClassName.name(of: anyClass)
-      if found == .foundationCluster { name = nil }
-      self.init(
-        type, form: found, hashing: Hashing.of(anyClass), coding: found == .object ? coding : nil,
-        foundationCoding: foundationCoding ?? -1,
-        supportsSecureCoding: isSecure || found != .object && found != .unsupported,
-        isNSObject: anyClass is NSObject.Type, unarchivedAs: found == .object ? Self.substitute(for: anyClass) : nil,
-        extendsFoundation: ClassName.extendsFoundation(anyClass),
-        networkingClass: found == .object ? NetworkingClass.ancestor(of: anyClass) : nil,
-        encodedName: name.map(Self.encoded) ?? UnsafeRawBufferPointer(start: nil, count: 0), problem: problem)
-    }
-
-    private init(_ type: Any.Type, form: ValueForm) {
-      self.init(
-        type, form: form, hashing: .sound, coding: nil, foundationCoding: -1, supportsSecureCoding: true,
-        isNSObject: false,
-        unarchivedAs: nil, extendsFoundation: false, networkingClass: nil,
-        encodedName: UnsafeRawBufferPointer(start: nil, count: 0),
-        problem: "")
-    }
-
-    private init(
-      _ type: Any.Type, form: ValueForm, hashing: Hashing, coding: (any NSCoding.Type)?, foundationCoding: Int,
-      supportsSecureCoding: Bool, isNSObject: Bool, unarchivedAs: AnyClass?, extendsFoundation: Bool,
-      networkingClass: AnyClass?, encodedName: UnsafeRawBufferPointer, problem: String
-    ) {
-      self.type = type
-      self.form = form
-      self.hashing = hashing
-      self.coding = coding
-      elements = type as? any SwiftElements.Type
-      self.foundationCoding = foundationCoding
-      self.supportsSecureCoding = supportsSecureCoding
-      self.isNSObject = isNSObject
-      self.unarchivedAs = unarchivedAs
-      self.extendsFoundation = extendsFoundation
-      self.networkingClass = networkingClass
-      self.encodedName = encodedName
-      self.problem = problem
+      hashing = Hashing.of(anyClass)
+      isNSObject = anyClass is NSObject.Type
+      extendsFoundation = ClassName.extendsFoundation(anyClass)
+      if self.form != .foundationCluster, let name = ClassName.name(of: anyClass) { encodedName = Self.encoded(name) }
+      if self.form == .object {
+        self.coding = coding
+        unarchivedAs = Self.substitute(for: anyClass)
+        networkingClass = NetworkingClass.ancestor(of: anyClass)
+      }
+      if self.form == .object || self.form == .unsupported {
+        supportsSecureCoding = (anyClass as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
+      }
     }
 
     private static func substitute(for type: AnyClass) -> AnyClass? {

@@ -94,20 +94,16 @@
 
     // MARK: Values
 
-    /// Structures that Foundation supports. Other types are limited to numbers and arrays of them, because Foundation
-    /// cannot be trusted with their descriptions.
-    private static let structures = [
-      NSValue(range: NSRange()), NSValue(point: NSPoint()), NSValue(size: NSSize()), NSValue(rect: NSRect()),
-      NSValue(edgeInsets: NSEdgeInsets()),
-    ].map { String(cString: $0.objCType) }
+    /// Structures of equal numbers that Foundation supports. Other types are limited to numbers and arrays of them,
+    /// because Foundation cannot be trusted with their descriptions.
+    private static let structures: [(name: String, type: ObjCType)] = [
+      (NSValue(range: NSRange()), ObjCType(.int64, count: 2)), (NSValue(point: NSPoint()), ObjCType(.double, count: 2)),
+      (NSValue(size: NSSize()), ObjCType(.double, count: 2)), (NSValue(rect: NSRect()), ObjCType(.double, count: 4)),
+      (NSValue(edgeInsets: NSEdgeInsets()), ObjCType(.double, count: 4)),
+    ].map { (String(cString: $0.objCType), $1) }
 
     private static func type(_ name: String) -> ObjCType? {
-      guard let type = ObjCType(name) else { return nil }
-      switch type {
-      case .structure: return structures.contains(name) ? type : nil
-      case .array(let element, _): return element.isNumber ? type : nil
-      default: return type.isNumber ? type : nil
-      }
+      structures.first { $0.name == name }?.type ?? ObjCType(name)
     }
 
     private static func encode(_ value: NSValue, _ coder: CBORKeyedArchiver) {
@@ -117,7 +113,7 @@
       }
       coder.encode(name as String?, forKey: "type")
       guard coder.beginField("value") else { return }
-      withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.alignment) { buffer in
+      withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.stride) { buffer in
         value.getValue(buffer.baseAddress!)
         coder.write(type, at: buffer.baseAddress!)
       }
@@ -126,17 +122,17 @@
     private static func decodeValue(_ coder: CBORKeyedUnarchiver) -> NSObject? {
       // The archive decides the buffer's size, so require a value at least as long.
       guard let name = coder.string(forKey: "type"), let type = type(name), let value = coder.locate("value"),
-        type.partCount <= coder.bytes.count
+        type.count ?? 1 <= coder.bytes.count
       else { return nil }
-      return withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.alignment) { buffer in
+      return withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.stride) { buffer in
         guard coder.read(type, at: value, to: buffer.baseAddress!) else { return nil }
         let bytes = UnsafeRawPointer(buffer.baseAddress!)
         switch name {
-        case structures[0]: return NSValue(range: bytes.load(as: NSRange.self))
-        case structures[1]: return NSValue(point: bytes.load(as: NSPoint.self))
-        case structures[2]: return NSValue(size: bytes.load(as: NSSize.self))
-        case structures[3]: return NSValue(rect: bytes.load(as: NSRect.self))
-        case structures[4]: return NSValue(edgeInsets: bytes.load(as: NSEdgeInsets.self))
+        case structures[0].name: return NSValue(range: bytes.load(as: NSRange.self))
+        case structures[1].name: return NSValue(point: bytes.load(as: NSPoint.self))
+        case structures[2].name: return NSValue(size: bytes.load(as: NSSize.self))
+        case structures[3].name: return NSValue(rect: bytes.load(as: NSRect.self))
+        case structures[4].name: return NSValue(edgeInsets: bytes.load(as: NSEdgeInsets.self))
         default: return NSValue(bytes: bytes, objCType: name)
         }
       }
@@ -153,15 +149,6 @@
 
     private static func decodeIndexes(_ coder: CBORKeyedUnarchiver) -> IndexSet? {
       coder.integers(forKey: "ranges").flatMap { IndexSet(checking: $0) }
-    }
-  }
-
-  extension ObjCType {
-    fileprivate var isNumber: Bool {
-      switch self {
-      case .cString, .object, .anyClass, .array, .structure: false
-      default: true
-      }
     }
   }
 

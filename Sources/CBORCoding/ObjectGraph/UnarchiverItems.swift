@@ -224,58 +224,6 @@
       let start = reader.offset
       guard try arrayCount(&reader) == count else { throw mismatch("an array of \(count)", at: start) }
     }
-
-    // MARK: Values of Objective-C types
-
-    func read(_ type: ObjCType, _ reader: inout CBORReader, to address: UnsafeMutableRawPointer) throws(CBORCodingError)
-    {
-      switch type {
-      case .int8: address.storeBytes(of: try readInteger(&reader), as: Int8.self)
-      case .uint8: address.storeBytes(of: try readInteger(&reader), as: UInt8.self)
-      case .int16: address.storeBytes(of: try readInteger(&reader), as: Int16.self)
-      case .uint16: address.storeBytes(of: try readInteger(&reader), as: UInt16.self)
-      case .int32: address.storeBytes(of: try readInteger(&reader), as: Int32.self)
-      case .uint32: address.storeBytes(of: try readInteger(&reader), as: UInt32.self)
-      case .int64: address.storeBytes(of: try readInteger(&reader), as: Int64.self)
-      case .uint64: address.storeBytes(of: try readInteger(&reader), as: UInt64.self)
-      case .float: address.storeBytes(of: Float(try readNumber(&reader)), as: Float.self)
-      case .double: address.storeBytes(of: try readNumber(&reader), as: Double.self)
-      case .bool:
-        let start = reader.offset
-        guard let value = try head(&reader).boolean else { throw mismatch("a boolean", at: start) }
-        address.storeBytes(of: value, as: Bool.self)
-      case .cString:
-        var string: UnsafeMutablePointer<CChar>?
-        if (try? reader.readNil()) != true {
-          string = strdup(try readText(&reader))
-          if let string { cStrings.append(string) }
-        }
-        address.storeBytes(of: UnsafePointer(string), as: UnsafePointer<CChar>?.self)
-      case .object:
-        address.assumingMemoryBound(to: Any?.self).pointee = try readItem(&reader, isElement: false)
-      case .anyClass: address.storeBytes(of: try readClass(&reader), as: AnyClass?.self)
-      case .array, .structure:
-        try readArray(of: type.partCount, &reader)
-        var failure: CBORCodingError?
-        type.forEachPart { part, offset in
-          guard failure == nil else { return }
-          do throws(CBORCodingError) { try read(part, &reader, to: address + offset) } catch { failure = error }
-        }
-        if let failure { throw failure }
-      }
-    }
-
-    private func readClass(_ reader: inout CBORReader) throws(CBORCodingError) -> AnyClass? {
-      if (try? reader.readNil()) == true { return nil }
-      let start = reader.offset
-      _ = try readText(&reader)
-      let name = UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset])
-      let found: AnyClass? = try record(named: name, at: start).pointee.anyClass
-      guard let found, !requiresSecureCoding || allowed.contains(found) else {
-        throw corrupt("A class that is not allowed was found", .classNotAllowed, at: start)
-      }
-      return found
-    }
   }
 
   extension CBORHead {

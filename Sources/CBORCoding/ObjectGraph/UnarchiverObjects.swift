@@ -185,7 +185,7 @@
       let count = try mapCount(&reader)
       try enter(start)
       let outer = fields
-      fields = FieldCursor(record: record, start: reader.offset, count: count)
+      fields = FieldCursor(start: reader.offset, count: count)
       defer {
         fields = outer
         depth.leave()

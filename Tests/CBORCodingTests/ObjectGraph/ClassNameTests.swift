@@ -43,18 +43,6 @@ final class NaiveArray: NSArray {
 }
 
 @Suite struct ClassNameTests {
-  /// The runtime reads bytes below the space as offsets into memory.
-  @Test func aNameMayBeAnything() throws {
-    let coder = CBORKeyedArchiver(requiringSecureCoding: false)
-    let decoder = try CBORKeyedUnarchiver(forReadingFrom: try archive(NSArray()))
-    let long = String(repeating: "x", count: 100_000)
-    for name in ["", "$\u{0}.", "\u{1}\u{2}", "\u{1}abcd", "a\u{7F}", long, "NSNowhere"] {
-      #expect(coder.version(forClassName: name) == NSNotFound)
-      #expect(decoder.version(forClassName: name) == NSNotFound)
-    }
-    for name in ["NSArray", "NSString"] { #expect(decoder.version(forClassName: name) == 0) }
-  }
-
   @Test func names() {
     #expect(ClassName.name(of: NSArray.self) == "NSArray")
     #expect(ClassName.name(of: UnitLength.self) == "NSUnitLength")
@@ -102,13 +90,11 @@ final class NaiveArray: NSArray {
     #expect(error.contains("FilePrivate") && error.contains("setClassName"))
     let archiver = CBORKeyedArchiver(requiringSecureCoding: true)
     archiver.setClassName("Private", for: FilePrivate.self)
-    #expect(archiver.className(for: FilePrivate.self) == "Private")
     archiver.encode(FilePrivate(5), forKey: "root")
     let data = archiver.encodedData
     #expect(message { _ = try unarchive(data) }.contains("\"Private\" is unknown"))
     let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: data)
     unarchiver.setClass(FilePrivate.self, forClassName: "Private")
-    #expect(unarchiver.class(forClassName: "Private") == FilePrivate.self)
     #expect(unarchiver.decodeObject(of: FilePrivate.self, forKey: "root")?.number == 5)
   }
 
