@@ -37,13 +37,13 @@ import Testing
         #expect(try keychain.getData("data \(number)") == Data(text.utf8), "\(isRestarted) \(number)")
         #expect(keychain.efStorage[dynamicMember: "account \(number)"] == accounts[number], "\(isRestarted) \(number)")
         #expect(keychain.efStorage[dynamicMember: "string \(number)"] == text, "\(isRestarted) \(number)")
-        let attributes = try #require(keychain[attributes: "\(number)" + text.filter { $0 != "\0" }])
+        let attributes = try #require(try keychain.get("\(number)" + text.filter { $0 != "\0" }) { $0 })
         #expect(attributes.data == Data(text.utf8), "\(isRestarted) \(number)")
         #expect(attributes.label == text.filter { $0 != "\0" }, "\(isRestarted) \(number)")
         #expect(attributes.comment == text.filter { $0 != "\0" }, "\(isRestarted) \(number)")
       }
       for (number, blob) in blobs.enumerated() { #expect(try keychain.getData("blob \(number)") == blob) }
-      let values = Set(try keychain.items().compactMap { $0["value"] as? String })
+      let values = Set(try keychain.items().compactMap { $0.data.map { String(decoding: $0, as: UTF8.self) } })
       #expect(values.isSuperset(of: Self.texts))
     }
 
@@ -51,7 +51,7 @@ import Testing
       try keychain.set(text, key: "text \(number)")
       try keychain.set(Data(text.utf8), key: "data \(number)")
       keychain.efStorage[dynamicMember: "account \(number)"] = accounts[number]
-      #expect(try keychain.add(text, key: "string \(number)"))
+      #expect(try keychain.add(.text(text), key: "string \(number)"))
       let name = text.filter { $0 != "\0" }
       try keychain.label(name).comment(name).set(text, key: "\(number)" + name)
     }

@@ -22,7 +22,6 @@ import Testing
     #expect(child.run("set \(service) k theirs") == "ok")
     #expect(try keychain.get("k") == "theirs")
     #expect(child.run("all \(service)") == "k")
-    #expect(child.run("allitems \(service)") == "1")
     #expect(child.run("remove \(service) k") == "ok")
     #expect(try keychain.get("k") == nil)
     #expect(child.run("all \(service)") == "")

@@ -173,9 +173,10 @@ import Testing
     let one = Keychain(service: "a").label("label").timeout(.seconds(1))
     #expect(one == Keychain(service: "a") && one == Keychain(service: "a", accessGroup: ""))
     #expect(one != Keychain(service: "b") && one != Keychain(service: "a", accessGroup: "group"))
-    #expect(one != Keychain(server: "https://a", protocolType: .https))
+    #expect(one != Keychain(server: URL(string: "https://a")!, protocolType: .https))
     #expect(
-      Keychain(server: "https://a", protocolType: .https) != Keychain(server: "https://a", protocolType: .http))
+      Keychain(server: URL(string: "https://a")!, protocolType: .https)
+        != Keychain(server: URL(string: "https://a")!, protocolType: .http))
   }
 
   @Test func defaultCanBeSet() {

@@ -34,10 +34,7 @@ func run(_ words: [String]) throws -> String {
     // The keychain that names no service.
     try Keychain().set(words[2], key: words[1])
     return Keychain().service
-  case "all":
-    return Keychain.allKeys(.genericPassword).filter { $0.0 == words[1] }.map(\.1).sorted().joined(separator: ",")
-  case "allitems":
-    return String(Keychain.allItems(.genericPassword).filter { $0["service"] as? String == words[1] }.count)
+  case "all": return keychain.allKeys().sorted().joined(separator: ",")
   default: return "unknown command"
   }
   return "ok"

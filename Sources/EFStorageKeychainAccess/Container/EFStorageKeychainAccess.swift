@@ -99,8 +99,8 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
     do {
       let isStored = try turn.take {
         switch storable {
-        case .string(let string): try storage.add(string, key: key)
-        case .data(let data): try storage.add(data, key: key)
+        case .string(let string): try storage.add(.text(string), key: key)
+        case .data(let data): try storage.add(.data(data), key: key)
         }
       }
       if isStored { failures.clear() }

@@ -55,7 +55,7 @@ extension TextKeychainAccessStorable {
 
   fileprivate static func text(in keychain: Keychain, _ key: String) -> Self? {
     LoadingErrors.noting(forKey: key) {
-      guard let text = try keychain.getString(key) else { return nil }
+      guard let text = try keychain.get(key) else { return nil }
       guard let value = Self(text) else { throw unreadable }
       return value
     }
@@ -158,7 +158,7 @@ extension String: KeychainAccessStorable {
   public func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error> { .success(.string(self)) }
 
   public static func fromKeychain(_ keychain: Keychain, forKey key: String) -> String? {
-    LoadingErrors.noting(forKey: key) { try keychain.getString(key) }
+    LoadingErrors.noting(forKey: key) { try keychain.get(key) }
   }
 }
 

@@ -37,40 +37,14 @@ public final class Keychain: Sendable {
     self.store = store
   }
 
-  /// The keychain of this program: its service is the main bundle's identifier, or else the name of the process.
-  public convenience init() {
-    self.init(service: Options.defaultService)
-  }
-
-  public convenience init(service: String) {
+  /// - Parameters:
+  ///   - service: If `nil`, the items are this program's: the main bundle's identifier, or else the name of the process.
+  ///   - accessGroup: An empty one is the same as `nil`.
+  public convenience init(service: String? = nil, accessGroup: String? = nil) {
     var options = Options()
-    options.service = service
-    self.init(options)
-  }
-
-  /// This program's items, as for ``init()``, in an access group.
-  public convenience init(accessGroup: String) {
-    self.init(service: Options.defaultService, accessGroup: accessGroup)
-  }
-
-  /// - Parameter accessGroup: An empty one is the same as `nil`.
-  public convenience init(service: String, accessGroup: String?) {
-    var options = Options()
-    options.service = service
+    options.service = service ?? Options.defaultService
     options.accessGroup = accessGroup
     self.init(options)
-  }
-
-  /// Internet passwords for a server.
-  ///
-  /// - Parameter server: A URL. One that cannot be parsed ends the program, as in KeychainAccess.
-  public convenience init(
-    server: String, protocolType: ProtocolType, accessGroup: String? = nil,
-    authenticationType: AuthenticationType = .default
-  ) {
-    guard let url = URL(string: server) else { preconditionFailure("“\(server)” is no URL of a server") }
-    self.init(
-      server: url, protocolType: protocolType, accessGroup: accessGroup, authenticationType: authenticationType)
   }
 
   /// Internet passwords for a server.
@@ -100,18 +74,10 @@ public final class Keychain: Sendable {
   public var protocolType: ProtocolType { options.protocolType }
   /// Only for internet passwords.
   public var authenticationType: AuthenticationType { options.authenticationType }
-  public var accessibility: Accessibility { options.accessibility ?? .afterFirstUnlock }
-  public var synchronizable: Bool { options.synchronizable ?? false }
-  public var label: String? { options.label }
-  public var comment: String? { options.comment }
-  public var authenticationPrompt: String? { options.authenticationPrompt }
-  public var authenticationUI: AuthenticationUI { options.waits.authenticationUI }
-  public var timeout: Duration { options.waits.timeout }
-  public var interactionTimeout: Duration { options.waits.interactionTimeout }
 }
 
 /// Describes the keychain without its items: does not ask the service, and prints no secret.
-extension Keychain: CustomStringConvertible, CustomDebugStringConvertible {
+extension Keychain: CustomStringConvertible {
   public var description: String {
     let group = accessGroup.map { ", accessGroup: \($0)" } ?? ""
     return switch itemClass {
@@ -119,8 +85,6 @@ extension Keychain: CustomStringConvertible, CustomDebugStringConvertible {
     case .internetPassword: "Keychain(server: \(server), protocolType: \(protocolType)\(group))"
     }
   }
-
-  public var debugDescription: String { description }
 }
 
 /// Each returns another keychain for the same items, and leaves this one unchanged.
@@ -143,21 +107,6 @@ extension Keychain {
   /// `service`, `server`, `port`, `protocol`, `authenticationType`, `accessGroup`, `key`, `xdg:…`).
   public func attributes(_ attributes: [String: Any]) -> Keychain {
     with { $0.add(attributes) }
-  }
-
-  /// **Without effect on Linux**, except for an attribute that records it: see ``Accessibility``.
-  public func accessibility(_ accessibility: Accessibility) -> Keychain {
-    with { $0.accessibility = accessibility }
-  }
-
-  /// **Without effect on Linux**, except for an attribute that records it: the service synchronizes nothing.
-  public func synchronizable(_ synchronizable: Bool) -> Keychain {
-    with { $0.synchronizable = synchronizable }
-  }
-
-  /// **Without effect on Linux**: the service chooses its own words.
-  public func authenticationPrompt(_ authenticationPrompt: String) -> Keychain {
-    with { $0.authenticationPrompt = authenticationPrompt }
   }
 
   /// Whether a locked keyring may make the service prompt. ``AuthenticationUI/allow`` is the default.

@@ -11,12 +11,9 @@ struct Options: Sendable {
 
   var label: String?
   var comment: String?
-  var accessibility: Accessibility?
-  var synchronizable: Bool?
   /// Further attributes; those that cannot be stored, with the reason.
   var attributes: [String: String] = [:]
   var unusableAttributes: [String: String] = [:]
-  var authenticationPrompt: String?
 
   var waits = WaitOptions()
 
@@ -38,8 +35,6 @@ extension Options {
     ]
 
     static let comment = "comment"
-    static let accessibility = "accessibility"
-    static let synchronizable = "synchronizable"
   }
 
   /// The attributes shared by all items of this keychain, and of no other.
@@ -85,8 +80,6 @@ extension Options {
     }
     var additions = attributes
     if let comment { additions[Name.comment] = comment }
-    if let accessibility { additions[Name.accessibility] = accessibility.rawValue }
-    if let synchronizable { additions[Name.synchronizable] = String(synchronizable) }
     for (name, value) in additions { try check(value, "The attribute “\(name)”") }
     return additions
   }

@@ -53,7 +53,7 @@ enum Calls {
     guard let timeout = deadline.remainingMilliseconds else { throw .timedOut }
     var error: UnsafeMutablePointer<GError>?
     let answer = g_dbus_connection_call_sync(
-      connection, name, path, interface, method, arguments?.pointer, variantType(reply),
+      connection, name, path, interface, method, arguments?.pointer, Variant.type(reply),
       G_DBUS_CALL_FLAGS_NO_AUTO_START, timeout, nil, &error)
     guard let answer else { throw failure(taking: error) }
     return Variant(owning: answer)

@@ -47,6 +47,13 @@ extension Secret {
     self.init(copying: UnsafeRawBufferPointer(marked), contentType: .data)
   }
 
+  static func text(_ text: String) -> Secret {
+    var text = text
+    return text.withUTF8 { Secret(item: UnsafeRawBufferPointer($0), contentType: .text) }
+  }
+
+  static func data(_ data: Data) -> Secret { data.withUnsafeBytes { Secret(item: $0, contentType: .data) } }
+
   private static let mark: [UInt8] = [0, 0xff] + Array("EFStorage".utf8)
 
   private static func needsMark(_ bytes: UnsafeRawBufferPointer) -> Bool {
