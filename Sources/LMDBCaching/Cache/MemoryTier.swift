@@ -6,9 +6,7 @@ import Synchronization
 /// Read and write values through the cache, which keeps the tiers consistent: entries dropped here are still on the
 /// disk, and entries that the disk tier drops disappear here.
 public final class MemoryTier: Sendable {
-  private let memory: MemoryStore<String, MemoryValue>
-  /// The same store, with the interface of a memory cache.
-  private let cache: MemoryCache<String, MemoryValue>
+  private let memory: MemoryCache<String, MemoryValue>
 
   /// The running loads. Used only with the disk store's lock held.
   let loads = LoadWatch()
@@ -23,51 +21,50 @@ public final class MemoryTier: Sendable {
 
   init(_ configuration: CacheConfiguration, clock: CacheClock) {
     self.clock = clock
-    memory = MemoryStore(
-      countLimit: configuration.memory.countLimit, costLimit: configuration.memory.costLimit,
-      clock: clock, keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
-    cache = MemoryCache(
-      store: memory,
-      configuration: MemoryCacheConfiguration(ageLimit: configuration.memory.ageLimit, clock: clock))
+    memory = MemoryCache(
+      configuration: MemoryCacheConfiguration(
+        countLimit: configuration.memory.countLimit, costLimit: configuration.memory.costLimit,
+        ageLimit: configuration.memory.ageLimit, clock: clock),
+      keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
   }
 
   /// The maximum number of entries, enforced by every write. A negative number means no limit, `Int.max`, as in all
   /// limits.
   public var countLimit: Int {
-    get { cache.countLimit }
-    set { cache.countLimit = newValue }
+    get { memory.countLimit }
+    set { memory.countLimit = newValue }
   }
 
   /// The maximum total cost, enforced by every write. An entry that costs more is on the disk only.
   public var costLimit: Int {
-    get { cache.costLimit }
-    set { cache.costLimit = newValue }
+    get { memory.costLimit }
+    set { memory.costLimit = newValue }
   }
 
   /// How long after its last access an entry stays; `nil` for no limit. Checked every ``autoTrimInterval``.
   public var ageLimit: Duration? {
-    get { cache.ageLimit }
-    set { cache.ageLimit = newValue }
+    get { memory.ageLimit }
+    set { memory.ageLimit = newValue }
   }
 
   /// How often old and expired entries are removed; 5 s by default. Zero or less: never.
   public var autoTrimInterval: Duration {
-    get { cache.autoTrimInterval }
-    set { cache.autoTrimInterval = newValue }
+    get { memory.autoTrimInterval }
+    set { memory.autoTrimInterval = newValue }
   }
 
   /// Whether dropped values are released on a background queue, so that no caller pays for a long `deinit`; true by
   /// default. The queue is bounded: if it is full, callers release values themselves. Non-objects with an archive of up
   /// to 1 KiB are always released at once, which is faster.
   public var releasesAsynchronously: Bool {
-    get { cache.releasesAsynchronously }
-    set { cache.releasesAsynchronously = newValue }
+    get { memory.releasesAsynchronously }
+    set { memory.releasesAsynchronously = newValue }
   }
 
   /// Whether dropped values are released on the main thread; false by default.
   public var releasesOnMainThread: Bool {
-    get { cache.releasesOnMainThread }
-    set { cache.releasesOnMainThread = newValue }
+    get { memory.releasesOnMainThread }
+    set { memory.releasesOnMainThread = newValue }
   }
 
   /// Entries in memory, expired ones included until they are removed.
@@ -81,7 +78,7 @@ public final class MemoryTier: Sendable {
   public func contains(_ key: String) -> Bool { memory.contains(key, hash: memory.hash(of: key)) }
 
   /// Drops entries until the tier is within `target`. A negative one is ignored.
-  public func trim(to target: TrimTarget) { cache.trim(to: target) }
+  public func trim(to target: TrimTarget) { memory.trim(to: target) }
 
   /// Drops every entry from memory; they stay on the disk.
   public func removeAll() { memory.removeAll() }
@@ -91,33 +88,33 @@ public final class MemoryTier: Sendable {
   /// Whether everything is dropped when the system is short of memory; true by default. Linux needs pressure stall
   /// information (`/proc/pressure/memory`); otherwise call ``handleMemoryPressure()``.
   public var removesAllObjectsOnMemoryWarning: Bool {
-    get { cache.removesAllObjectsOnMemoryWarning }
-    set { cache.removesAllObjectsOnMemoryWarning = newValue }
+    get { memory.removesAllObjectsOnMemoryWarning }
+    set { memory.removesAllObjectsOnMemoryWarning = newValue }
   }
 
   /// Whether ``handleEnteringBackground()`` drops everything; true by default.
   public var removesAllObjectsWhenEnteringBackground: Bool {
-    get { cache.removesAllObjectsWhenEnteringBackground }
-    set { cache.removesAllObjectsWhenEnteringBackground = newValue }
+    get { memory.removesAllObjectsWhenEnteringBackground }
+    set { memory.removesAllObjectsWhenEnteringBackground = newValue }
   }
 
   /// Called before entries are dropped under memory pressure.
   public var didReceiveMemoryWarning: (@Sendable () -> Void)? {
-    get { cache.didReceiveMemoryWarning }
-    set { cache.didReceiveMemoryWarning = newValue }
+    get { memory.didReceiveMemoryWarning }
+    set { memory.didReceiveMemoryWarning = newValue }
   }
 
   /// Called before entries are dropped in the background.
   public var didEnterBackground: (@Sendable () -> Void)? {
-    get { cache.didEnterBackground }
-    set { cache.didEnterBackground = newValue }
+    get { memory.didEnterBackground }
+    set { memory.didEnterBackground = newValue }
   }
 
   /// Handles a memory warning. Call it if the host learns of memory pressure by other means.
-  public func handleMemoryPressure() { cache.handleMemoryPressure() }
+  public func handleMemoryPressure() { memory.handleMemoryPressure() }
 
   /// Call this when an application enters the background.
-  public func handleEnteringBackground() { cache.handleEnteringBackground() }
+  public func handleEnteringBackground() { memory.handleEnteringBackground() }
 
   // MARK: For the cache
 

@@ -154,27 +154,23 @@ struct CacheDirectory: Sendable {
     return finding?.isOwn ?? true
   }
 
-  private func regular(
-    _ name: String, _ isOurs: ([UInt8]) -> Bool
-  ) throws(SystemError) -> Finding { try Self.regular(directory, name, isOurs) }
-
   /// Classifies a file that has no recognizable header.
-  private func plain(_ name: String, _ finding: Finding) throws(SystemError) -> Finding {
-    guard let status = try directory.status(of: name) else { return .neutral }
+  private func plain(_ name: String, _ finding: Finding, in directory: Directory? = nil) throws(SystemError) -> Finding
+  {
+    guard let status = try (directory ?? self.directory).status(of: name) else { return .neutral }
     guard status.kind == .regular else { return .impostor("is \(status.kind)") }
     if status.linkCount > 1 { return .impostor("has other names (hard links), and so belongs to somebody else, too") }
     return status.size == 0 ? .blank : finding
   }
 
   /// Classifies a file by its header.
-  private static func regular(
-    _ directory: Directory, _ name: String, _ isOurs: ([UInt8]) -> Bool
+  private func regular(
+    _ name: String, in directory: Directory? = nil, _ isOurs: ([UInt8]) -> Bool
   ) throws(SystemError) -> Finding {
-    guard let status = try directory.status(of: name) else { return .neutral }
-    guard status.kind == .regular else { return .impostor("is \(status.kind)") }
-    if status.linkCount > 1 { return .impostor("has other names (hard links), and so belongs to somebody else, too") }
-    guard let file = try directory.open(name) else { return .neutral }
-    var beginning = [UInt8](repeating: 0, count: min(64, status.size))
+    let finding = try plain(name, .own, in: directory)
+    guard finding.isOwn else { return finding }
+    guard let file = try (directory ?? self.directory).open(name) else { return .neutral }
+    var beginning = [UInt8](repeating: 0, count: min(64, try file.status().size))
     // Unreadable bytes prove nothing.
     guard let isWhole = try ifReadable({ () throws(SystemError) in try file.read(&beginning) }) else { return .blank }
     guard isWhole else { return .neutral }
@@ -198,7 +194,7 @@ struct CacheDirectory: Sendable {
     if try folder.isEmpty() { return .neutral }
     var hasStranger = false
     for name in try folder.names() {
-      switch try identifier(name) == nil ? .stranger : Self.regular(folder, name, isOurs) {
+      switch try identifier(name) == nil ? .stranger : regular(name, in: folder, isOurs) {
       case .own: return .own
       case .neutral, .blank: break
       default: hasStranger = true

@@ -468,7 +468,7 @@ extension DiskStore {
         "\(directory) is open in this process already, and has there "
           + differences.map { "\($0.name) \($0.present), where \($0.asked) was asked for" }.joined(separator: "; ")
           + ". Open it with the same settings, use the cache that is open, or close that one first. Limits can be changed "
-          + "while it is open: diskCache.countLimit and its siblings.")
+          + "while it is open: cache.disk.countLimit and its siblings.")
     }
     if try place.displacement().isEmpty { return }
     try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }

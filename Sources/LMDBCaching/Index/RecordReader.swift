@@ -155,17 +155,22 @@ final class RecordReader: Sendable {
   /// The record under `key` with its value, even if expired but kept for loads. Counts no hit, miss or access.
   func keptRecord(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
     guard let found = try findRecord(key, copy: { Data($0) }) else { return nil }
-    return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
-      guard found.header.isIntact(headerHash: found.headerHash, payload: bytes) else {
+    if found.header.isOver(at: clock.now) { return nil }
+    if let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) { return nil }
+    if let record = try restored(found, key) { return record }
+    return try isReplaced(found.header, key) ? keptRecord(key) : nil
+  }
+
+  /// Verifies a record's checksum, and replaces a logged or transformed value; `nil` if its segment is gone.
+  private func restored(
+    _ record: StoredRecord<Data>, _ key: CacheKey
+  ) throws(CacheError) -> StoredRecord<Data>? {
+    try record.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
+      guard record.header.isIntact(headerHash: record.headerHash, payload: bytes) else {
         throw database.corrupted(key.string)
       }
-      if found.header.isOver(at: clock.now) { return nil }
-      if let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) { return nil }
-      if found.header.flags.isDisjoint(with: [.pointer, .transformed]) { return found }
-      guard let value = try value(of: found.replacingPayload(with: bytes), key) else {
-        return try isReplaced(found.header, key) ? keptRecord(key) : nil
-      }
-      return found.replacingPayload(with: value)
+      if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return record }
+      return try value(of: record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
     }
   }
 
@@ -199,24 +204,44 @@ final class RecordReader: Sendable {
 
   /// The header under `key` and the position of the read, without verifying the checksum.
   func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
-    guard let found = try newestHeader(key) else { return nil }
-    guard let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) else { return found }
-    // If the removed entry is uncommitted, the database may have a later one.
-    guard let later = try database.header(key), later.header.stamp > found.header.stamp else { return nil }
-    if let tags = later.tags, try isRemoved(tags, writtenAt: later.header.stamp) { return nil }
-    return later
+    try newest(key) { record, position in
+      .success(RecordHeader(record).map { StoredHeader($0, validated: position) })
+    } committed: { () throws(CacheError) in
+      try database.header(key)
+    } facts: {
+      ($0.header.stamp, $0.tags)
+    }
   }
 
-  private func newestHeader(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
+  /// The live entry under `key`, without its value.
+  func entry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
+    try newest(key) { record, _ in
+      outcome { () throws(CacheError) in try entry(key, record) }
+    } committed: { () throws(CacheError) in
+      try database.borrowRecord(key) { record in outcome { () throws(CacheError) in try entry(key, record) } }?.get()
+    } facts: {
+      ($0.version.stamp, $0.tags)
+    }
+  }
+
+  /// What a pending or committed record gives that is neither hidden nor removed by a tag.
+  private func newest<T>(
+    _ key: CacheKey, pending: (UnsafeRawBufferPointer, UInt64) -> Result<T?, CacheError>,
+    committed: () throws(CacheError) -> T?, facts: (T) -> (stamp: UInt64, tags: EntryTags?)
+  ) throws(CacheError) -> T? {
+    var found: T??
     if journal.hasPending.load(ordering: .acquiring) {
       var hidden: UInt64 = 0
-      let pending = try withPendingRecord(key, hidden: &hidden) { record, position in
-        .success(RecordHeader(record).map { StoredHeader($0, validated: position) })
-      }
-      if hidden > 0 { return try database.header(key).flatMap { $0.header.stamp > hidden ? $0 : nil } }
-      if let pending { return pending }
+      found = try withPendingRecord(key, hidden: &hidden, pending)
+      if hidden > 0 { found = .some(try committed().flatMap { facts($0).stamp > hidden ? $0 : nil }) }
     }
-    return try database.header(key)
+    if found == nil { found = .some(try committed()) }
+    guard case .some(.some(let first)) = found else { return nil }
+    guard let tags = facts(first).tags, try isRemoved(tags, writtenAt: facts(first).stamp) else { return first }
+    // If the removed entry is uncommitted, the database may have a later one.
+    guard let later = try committed(), facts(later).stamp > facts(first).stamp else { return nil }
+    if let tags = facts(later).tags, try isRemoved(tags, writtenAt: facts(later).stamp) { return nil }
+    return later
   }
 
   /// Whether an entry was removed by one of its tags. Call it after reading the record, to see every removal that
@@ -226,29 +251,6 @@ final class RecordReader: Sendable {
     // In this order, because writes move from the journal to the database.
     if journal.isRemoved(tags, writtenAt: stamp) { return true }
     return try database.isRemoved(tags, writtenAt: stamp)
-  }
-
-  /// The live entry under `key`, without its value.
-  func entry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
-    var found: CacheEntry??
-    if journal.hasPending.load(ordering: .acquiring) {
-      var hidden: UInt64 = 0
-      found = try withPendingRecord(key, hidden: &hidden) { record, _ in
-        outcome { () throws(CacheError) in try entry(key, record) }
-      }
-      if hidden > 0 { found = .some(try committedEntry(key).flatMap { $0.version.stamp > hidden ? $0 : nil }) }
-    }
-    if found == nil { found = .some(try committedEntry(key)) }
-    guard case .some(.some(let entry)) = found else { return nil }
-    guard let tags = entry.tags, try isRemoved(tags, writtenAt: entry.version.stamp) else { return entry }
-    // If the removed entry is uncommitted, the database may have a later one.
-    guard let later = try committedEntry(key), later.version.stamp > entry.version.stamp else { return nil }
-    if let tags = later.tags, try isRemoved(tags, writtenAt: later.version.stamp) { return nil }
-    return later
-  }
-
-  private func committedEntry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
-    try database.borrowRecord(key) { record in outcome { () throws(CacheError) in try entry(key, record) } }?.get()
   }
 
   private func entry(_ key: CacheKey, _ record: UnsafeRawBufferPointer) throws(CacheError) -> CacheEntry? {
@@ -266,15 +268,9 @@ final class RecordReader: Sendable {
   func readData(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
     guard let record = try database.record(key, in: txn, copy: { Data($0) }) else { return nil }
     try requireTransforms(record.header, key)
-    return try record.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
-      guard record.header.isIntact(headerHash: record.headerHash, payload: bytes) else {
-        throw database.corrupted(key.string)
-      }
-      if record.header.isExpired(at: clock.now) { return nil }
-      if let tags = record.tags, try isRemoved(tags, writtenAt: record.header.stamp, in: txn) { return nil }
-      if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return record }
-      return try value(of: record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
-    }
+    if record.header.isExpired(at: clock.now) { return nil }
+    if let tags = record.tags, try isRemoved(tags, writtenAt: record.header.stamp, in: txn) { return nil }
+    return try restored(record, key)
   }
 
   private func isRemoved(
@@ -313,7 +309,7 @@ final class RecordReader: Sendable {
             case .damaged: return database.corrupted(key.string)
             }
           } catch {
-            return CacheError(error, during: Self.readingValue(key))
+            return CacheError(error, during: Self.readingValue(key.string))
           }
         } else {
           body(header.payload(of: bytes).bytes)
@@ -339,17 +335,11 @@ final class RecordReader: Sendable {
     guard record.header.flags.contains(.pointer) else {
       return try transforms.restore(record.payload, record.header, record.tags, key)
     }
-    guard let contents = try loggedValue(record, key) else { return nil }
+    guard let contents = try loggedValue(ValuePointer(record.payload), of: key.string) else { return nil }
     guard record.header.flags.contains(.transformed) else { return contents }
     return try contents.withBytes { (bytes) throws(CacheError) in
       try transforms.restore(bytes, record.header, record.tags, key)
     }
-  }
-
-  private func loggedValue(
-    _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey
-  ) throws(CacheError) -> Data? {
-    try loggedValue(ValuePointer(record.payload), of: key.string)
   }
 
   /// Reads from the value log; returns `nil` if the segment is gone.
@@ -363,7 +353,6 @@ final class RecordReader: Sendable {
     }
   }
 
-  private static func readingValue(_ key: CacheKey) -> String { readingValue(key.string) }
   private static func readingValue(_ key: String) -> String { "Reading the value of \(quoted(key))" }
 }
 

@@ -199,7 +199,7 @@ struct MemoryGhost {
   }
 
   /// Makes room for `window` words and a quarter more, since sets fill unevenly; keeps the words.
-  @inlinable @inline(never)
+  @usableFromInline @inline(never)
   mutating func grow(toHold window: Int) {
     var grown = MemoryGhost()
     let places = max(64, window &+ window / 4)

@@ -173,7 +173,6 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 extension MemoryCore {
   /// Moves the last chunk of slots into the others if the rest has twice the needed room; otherwise returns `false`.
   /// Called after many removals to free memory.
-  @inlinable
   mutating func compact() -> Bool {
     guard slabs.chunks > 1, Int(slabs.chunks) &* Int(MemorySlabs.slotsPerSlab) > count &* 2 else {
       return false
@@ -194,7 +193,6 @@ extension MemoryCore {
     return true
   }
 
-  @inlinable
   mutating func relocate(_ old: UInt32) {
     let place = place(of: old)
     let new = slabs.allocate()
@@ -234,7 +232,6 @@ extension MemoryCore {
   }
 
   /// Detaches the contents in constant time, so that a large shard is emptied in a short lock hold.
-  @inlinable
   mutating func detach() -> MemoryContents<Key, Value> {
     let contents = MemoryContents(table: table, slabs: slabs, ghosts: ghosts, count: count, cost: cost)
     table = Table(capacityLog2: Table.smallestLog2, arena: slabs.arena)

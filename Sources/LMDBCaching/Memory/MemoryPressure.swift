@@ -1,4 +1,5 @@
 import Dispatch
+import Platform
 import Synchronization
 
 /// The reactions of a cache to memory pressure and to entering the background.
@@ -10,19 +11,11 @@ final class MemoryPressure: Sendable {
     var removesAllInBackground = true
     var didReceiveWarning: Handler?
     var didEnterBackground: Handler?
+    var removeAll: Handler = {}
     var subscription: MemoryPressureMonitor.Subscription?
   }
 
   let state = Mutex(State())
-  private let removeAll: Handler
-
-  init(removesAllOnWarning: Bool, inBackground removesAllInBackground: Bool, removeAll: @escaping Handler) {
-    self.removeAll = removeAll
-    update {
-      $0.removesAllOnWarning = removesAllOnWarning
-      $0.removesAllInBackground = removesAllInBackground
-    }
-  }
 
   /// Changes the state, and subscribes to warnings while they have an effect.
   func update(_ change: (inout State) -> Void) {
@@ -43,15 +36,15 @@ final class MemoryPressure: Sendable {
   }
 
   func warn() {
-    let (handler, removes) = state.withLock { ($0.didReceiveWarning, $0.removesAllOnWarning) }
-    handler?()
-    if removes { removeAll() }
+    let state = state.withLock { $0 }
+    state.didReceiveWarning?()
+    if state.removesAllOnWarning { state.removeAll() }
   }
 
   func enterBackground() {
-    let (handler, removes) = state.withLock { ($0.didEnterBackground, $0.removesAllInBackground) }
-    handler?()
-    if removes { removeAll() }
+    let state = state.withLock { $0 }
+    state.didEnterBackground?()
+    if state.removesAllInBackground { state.removeAll() }
   }
 }
 
@@ -139,3 +132,48 @@ package final class MemoryPressureMonitor: Sendable {
     #endif
   }
 }
+
+#if os(Linux)
+  /// A trigger on Linux's pressure stall information, and its waiting thread. The last reference closes the file.
+  final class PressureTrigger: Sendable {
+    private let descriptor: Int32
+
+    /// Registers "waited for memory for 200 ms of any 2 s", the shortest window open to unprivileged processes. Returns
+    /// `nil` if the kernel does not support it.
+    init?(path: String) {
+      descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+      if descriptor < 0 { return nil }
+      let request = "some 200000 2000000"
+      let written = request.withCString { write(descriptor, $0, request.utf8.count + 1) }
+      if written < 0 {
+        close(descriptor)
+        return nil
+      }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Calls `handler` on a separate thread at every event, until it returns `false` or the kernel ends the trigger.
+    func start(_ handler: @escaping @Sendable () -> Bool) -> Bool {
+      do throws(SystemError) {
+        try PlatformThread.start(name: "lmdb-cache-pressure") { [self] in wait(handler) }
+        return true
+      } catch {
+        return false
+      }
+    }
+
+    private func wait(_ handler: () -> Bool) {
+      var poller = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
+      while true {
+        let status = poll(&poller, 1, -1)
+        if status < 0 {
+          if errno == EINTR { continue }
+          return
+        }
+        if poller.revents & Int16(POLLERR | POLLNVAL) != 0 { return }
+        if poller.revents & Int16(POLLPRI) != 0, !handler() { return }
+      }
+    }
+  }
+#endif

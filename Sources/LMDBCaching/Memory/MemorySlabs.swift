@@ -98,7 +98,7 @@ struct MemorySlabs {
     table[Int(number)].next = -1
   }
 
-  @inlinable @inline(never)
+  @usableFromInline @inline(never)
   mutating func addSlab() {
     var number = vacant
     if number >= 0 {
@@ -119,7 +119,7 @@ struct MemorySlabs {
     linkPartial(number)
   }
 
-  @inlinable @inline(never)
+  @usableFromInline @inline(never)
   mutating func removeSlab(_ number: Int32) {
     unlinkPartial(number)
     arena._withUnsafeGuaranteedRef { $0.retireChunk(table[Int(number)].base!) }

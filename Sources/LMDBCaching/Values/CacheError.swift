@@ -14,59 +14,53 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
 
     /// The cache, or this handle of it, was closed.
     public static let closed = Code("closed")
-    /// The entry holds a value of another type than the one asked for. The entry is kept.
+    /// The entry holds a value of another type. It is kept.
     public static let typeMismatch = Code("typeMismatch")
     /// The value could not be archived. Nothing was written.
     public static let encodingFailed = Code("encodingFailed")
-    /// The entry could not be unarchived. The entry is kept.
+    /// The entry could not be unarchived. It is kept.
     public static let decodingFailed = Code("decodingFailed")
-    /// The bytes of the entry are not those that were written: its checksum does not match. At opening: the database is
-    /// another program's, or the cache's own record in it is missing or damaged.
+    /// The entry's checksum does not match its bytes. At opening: the database belongs to another program, or the
+    /// cache's own record is missing or damaged.
     public static let corruptedRecord = Code("corruptedRecord")
     /// The entry was written by a newer version of this package.
     public static let unsupportedRecord = Code("unsupportedRecord")
-    /// The directory cannot hold a cache: it is none, or cannot be made, or is not empty and no cache; or a link, a
-    /// FIFO, a file with other names or somebody's file is in the place of one of the cache's. Nothing was changed.
+    /// The directory cannot hold a cache: it cannot be made, holds other files, or a link or a foreign file has the
+    /// name of a cache file. Nothing was changed.
     public static let invalidDirectory = Code("invalidDirectory")
     /// The operating system refused access to the directory or to a file in it.
     public static let permissionDenied = Code("permissionDenied")
-    /// The directory is on a remote file system, where memory maps and locks cannot be trusted.
+    /// The directory is on a remote file system, where memory maps and locks are unreliable.
     public static let remoteFileSystem = Code("remoteFileSystem")
-    /// Another process, another cache of this process, or an earlier run, uses this directory with another
-    /// ``Durability``. Also at opening a cache with ``Durability/fast`` that was open when the operating system
-    /// stopped, with another one.
+    /// The directory is used with another ``Durability``, or was left with ``Durability/fast`` by a system crash.
     public static let durabilityMismatch = Code("durabilityMismatch")
     /// This process has the directory open with another ``CacheConfiguration/disk``, or another clock.
     public static let configurationMismatch = Code("configurationMismatch")
     /// The directory was written by a newer version of this package.
     public static let unsupportedVersion = Code("unsupportedVersion")
-    /// The disk, or the quota, is full, or a file would exceed the limit of file sizes (`ulimit -f`).
+    /// The disk or the quota is full.
     public static let noSpace = Code("noSpace")
     /// Any other failure of LMDB or of the file system; see ``CacheError/underlying``.
     public static let storageFailed = Code("storageFailed")
-    /// The write is accepted and visible in this process, but its commit failed so far, and is tried again; or
-    /// it was made on the thread that commits, by the end of a value that was evicted, and could not be waited for.
+    /// The write is visible in this process, but its commit failed so far and is retried, or could not be waited for.
     public static let notCommitted = Code("notCommitted")
     /// The entry was written with a ``ValueTransform`` that the cache does not have. The entry is kept.
     public static let missingTransform = Code("missingTransform")
-    /// The entry was written without a ``ValueTransform`` that the cache requires, such as its encryption. The entry is
-    /// kept.
+    /// The entry was written without a ``ValueTransform`` that the cache requires. The entry is kept.
     public static let untransformed = Code("untransformed")
-    /// The database's file is damaged. While it is open: nothing is read from it or written to it any more, and the
-    /// next opening verifies it. At opening: other processes have it open, so that it cannot be set aside, or
+    /// The database's file is damaged. While open, it is not used any more, and the next opening verifies it. At
+    /// opening: it cannot be set aside, because other processes have it open or
     /// ``CacheConfiguration/Disk/recoversFromDamage`` is off.
     public static let damagedDatabase = Code("damagedDatabase")
-    /// Another process is at the cache, and was for too long or is not to be disturbed: try again. Also where this very
-    /// thread is opening the directory, or where the directory was deleted and another cache of this process has the
-    /// one in its place.
+    /// Another process is using the cache, this thread is opening it, or another cache of this process has taken the
+    /// place of its deleted directory. Try again.
     public static let busy = Code("busy")
-    /// The cache was damaged, and made anew when it was opened: see ``CacheRecovery``.
+    /// The cache was damaged, and recreated when it was opened: see ``CacheRecovery``.
     public static let rebuilt = Code("rebuilt")
-    /// Another process holds a lock of the cache for longer than ``CacheConfiguration/Disk/lockTimeout``: it is
-    /// suspended, say. At opening, of conditional writes beside other processes, and as the reason of
-    /// ``CacheHealth/memoryOnly(_:)``.
+    /// Another process holds a lock of the cache for longer than ``CacheConfiguration/Disk/lockTimeout``, because it is
+    /// suspended for example.
     public static let lockTimeout = Code("lockTimeout")
-    /// At opening: the cache is open in a process of another PID namespace, of another container, say.
+    /// The cache is open in a process of another PID namespace, such as another container's.
     public static let processNamespaceMismatch = Code("processNamespaceMismatch")
     /// The directory belongs to another user, or others may write to it: see
     /// ``CacheConfiguration/Disk/allowsOtherUsers``.
@@ -75,12 +69,12 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
     public static let readOnlyFileSystem = Code("readOnlyFileSystem")
     /// A load asks for the value that it loads; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``.
     public static let recursiveLoad = Code("recursiveLoad")
-    /// The closure of a change writes the entry that it changes, or waits for what does; see
-    /// ``LMDBCache/update(_:forKey:expires:cost:_:)``. That write, or else the change, was not made.
+    /// The closure of a change writes the entry that it changes, or waits for such a write; see
+    /// ``LMDBCache/update(_:forKey:expires:cost:_:)``. Either the write or the change was not made.
     public static let recursiveUpdate = Code("recursiveUpdate")
     /// A load took longer than ``LoadOptions/timeLimit``, and there was no value to serve instead.
     public static let loadTimedOut = Code("loadTimedOut")
-    /// The load of another process failed, which the caller waited for.
+    /// Another process's load, for which the caller waited, failed.
     public static let loadFailed = Code("loadFailed")
     /// An argument is out of its documented range.
     public static let invalidArgument = Code("invalidArgument")
@@ -88,14 +82,14 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
 
   public var code: Code
 
-  /// Whether it is of what one entry holds: another value in its place can be read.
+  /// Whether one entry's content is the cause, so that a replacement can be read.
   package var isOfOneEntry: Bool {
     [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .untransformed].contains(code)
   }
 
-  /// What happened, to what, and what can be done about it.
+  /// Says what happened and what to do.
   public var message: String
-  /// The failure beneath this one, where there is one.
+  /// The cause, if any.
   public var underlying: (any Error)?
 
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
@@ -107,7 +101,6 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
   public var errorDescription: String? { message }
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
-    // What LMDB said is part of the message in most cases.
     if let error = underlying as? LMDBError, message.contains(error.message) {
       return "\(code): \(message) (\(error.origin))"
     }

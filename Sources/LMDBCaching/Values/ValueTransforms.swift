@@ -194,9 +194,7 @@ public struct ValueTransformContext: Sendable {
   public let maximumLength: Int
 }
 
-/// A transform could not be undone, or applied: what ``ValueTransform``s throw, and the cache as `underlying`.
-///
-/// Match on ``code``; the message is for people and may change between versions.
+/// An error for a ``ValueTransform`` to throw; the cache's errors have it as `underlying`.
 public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -204,22 +202,22 @@ public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvert
 
     private init(_ description: String) { self.description = description }
 
-    /// The transform did not do it, for a reason of its own.
+    /// A failure of the transform.
     public static let failed = Code("failed")
-    /// The bytes are not what the transform made.
+    /// The bytes are damaged or forged.
     public static let damaged = Code("damaged")
-    /// The encryption key is none for the algorithm.
+    /// The encryption key does not suit the algorithm.
     public static let unsuitableKey = Code("unsuitableKey")
-    /// A transform that every value has to go through left one as it was.
+    /// A required transform returned `nil`.
     public static let left = Code("left")
-    /// What was restored is longer than a value may be.
+    /// The restored value is too long.
     public static let tooLarge = Code("tooLarge")
   }
 
   public var code: Code
-  /// What happened, and what can be done about it.
+  /// Says what happened and what to do.
   public var message: String
-  /// The failure beneath this one, where there is one.
+  /// The cause, if any.
   public var underlying: (any Error)?
 
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
@@ -228,7 +226,7 @@ public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvert
     self.underlying = underlying
   }
 
-  /// A failure of a transform of your own.
+  /// A failure of a custom transform.
   public init(_ message: String, underlying: (any Error)? = nil) {
     self.init(.failed, message, underlying: underlying)
   }

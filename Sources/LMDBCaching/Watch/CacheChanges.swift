@@ -88,7 +88,7 @@ final class ChangeObservation: Sendable {
 }
 
 extension LMDBCache {
-  /// The changes of entries whose keys start with `prefix`, byte for byte, from this call's return on.
+  /// The changes, by any object or process, of entries whose keys start with `prefix`, byte for byte, from now on.
   ///
   /// ```swift
   /// for await change in cache.changes(withPrefix: "user:") {
@@ -100,25 +100,13 @@ extension LMDBCache {
   /// }
   /// ```
   ///
-  /// **Content.** Writes, removals and trims through any object and by any process. A reader that has received a change
-  /// sees it, or something newer. An entry written again before its change was received has one change, the last; a key
-  /// may also be reported twice, and a removal of a missing entry too.
+  /// A read after a change sees it, or something newer. A key may be reported twice. Changes by this process are
+  /// reported before the call returns, others within 55 ms of their commit (see
+  /// ``CacheConfiguration/Disk/groupCommitInterval``), by a scan of the entries in at most a tenth of the time.
   ///
-  /// **Timing.** A change by this process is reported before the call returns, except removals by tag, which are found
-  /// like those of other processes. A change by another process is noticed within 55 ms of its commit (see
-  /// ``CacheConfiguration/Disk/groupCommitInterval``). Then the entries under the prefix are scanned in the background,
-  /// at half a microsecond each. The next scan waits for ten times that duration: with 60,000 entries and a busy
-  /// writer, a third of a second.
-  ///
-  /// **Limits.** Up to `bufferingLimit` changes and 1 MiB of keys are buffered; beyond that they are replaced by
-  /// ``CacheChange/missed``. So are changes of other processes if the prefix has more than 65,536 entries or 16 MiB of
-  /// keys, and those at the moment when the observation begins.
-  ///
-  /// An observer costs about 200 bytes for each entry under its prefix, a tenth of a microsecond for each write of this
-  /// process under it, and twenty checks a second.
-  ///
-  /// The sequence ends when the cache is closed or released, or the waiting task is cancelled. A closed cache gives an
-  /// empty one.
+  /// Beyond `bufferingLimit` changes or 1 MiB of keys, pending changes become ``CacheChange/missed``; so do changes of
+  /// other processes if the prefix has more than 65,536 entries or 16 MiB of keys. An observer costs about 200 bytes
+  /// for each entry. The sequence is empty for a closed cache.
   ///
   /// - Parameter bufferingLimit: 1 or more; less counts as 1.
   public func changes(withPrefix prefix: String = "", bufferingLimit: Int = 1_024) -> CacheChanges {

@@ -24,7 +24,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
   /// Makes the next read reload the entry.
   package func forget() {
     // Expired content is never current.
-    reader.keep(.init(stamp: .init(version: 0, position: 0, expires: .min), content: nil))
+    reader.keep(.init(seen: .init(version: 0, position: 0, expires: .min), content: nil))
   }
 
   /// Calls `load`, which reads the entry, and keeps its result. An unreadable entry is kept as missing content, so that it is not decoded
@@ -36,7 +36,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
     var failure: (any Error)?
     do { content = try load() } catch { failure = error }
     if let observed, failure.map(isAboutTheEntry) ?? true {
-      reader.keep(.init(stamp: observer.stamp(observed), content: content))
+      reader.keep(.init(seen: observer.finished(observed), content: content))
     }
     if let failure { throw failure }
     return content
@@ -56,7 +56,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
 package struct EntryReader<Content>: BitwiseCopyable {
   @usableFromInline
   struct Copy {
-    let stamp: EntryVersionObserver.Stamp
+    let seen: EntryVersionObserver.Seen
     @usableFromInline let content: Content?
   }
 
@@ -107,7 +107,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
 /// The part of an ``EntryReader`` that does not depend on the type of its content.
 @usableFromInline
 struct EntryState: ~Copyable {
-  /// Points to an initialized `EntryReader.Copy`, which begins with a stamp, or nil.
+  /// Points to an initialized `EntryReader.Copy`, which begins with what was seen, or nil.
   let current = Atomic<UnsafeMutableRawPointer?>(nil)
   /// Unmanaged, so that reading counts no references: the ``EntryContent`` that frees this state keeps the observer.
   let observer: Unmanaged<EntryVersionObserver>
@@ -130,7 +130,7 @@ struct EntryState: ~Copyable {
     }
     if let copy = state.pointee.current.load(ordering: .acquiring),
       state.pointee.observer._withUnsafeGuaranteedRef({
-        $0.isCurrent(copy.loadUnaligned(as: EntryVersionObserver.Stamp.self))
+        $0.isCurrent(copy.loadUnaligned(as: EntryVersionObserver.Seen.self))
       })
     {
       return Reading(copy: copy, line: line)
@@ -149,7 +149,7 @@ struct EntryState: ~Copyable {
 @usableFromInline
 package final class EntryVersionObserver: Sendable {
   @usableFromInline
-  struct Stamp: BitwiseCopyable {
+  struct Seen: BitwiseCopyable {
     let version: UInt64
     /// The newest transaction of another process that the read has seen.
     let position: UInt64
@@ -174,23 +174,21 @@ package final class EntryVersionObserver: Sendable {
   }
 
   @inline(__always)
-  func isCurrent(_ stamp: Stamp) -> Bool {
-    stamp.version == version.pointee.load(ordering: .acquiring) && stamp.position >= store.foreignPosition
-      && (stamp.expires == .max || store.clock.now < stamp.expires)
+  func isCurrent(_ seen: Seen) -> Bool {
+    seen.version == version.pointee.load(ordering: .acquiring) && seen.position >= store.foreignPosition
+      && (seen.expires == .max || store.clock.now < seen.expires)
   }
 
-  /// Returns the stamp to take before reading the entry, or `nil` if the result cannot be kept, because the cache is
+  /// Call it before reading the entry. Returns `nil` if the result cannot be kept, because the cache is
   /// closed or the entry is changing.
-  func observe() -> Stamp? {
+  func observe() -> Seen? {
     let version = version.pointee.load(ordering: .acquiring)
     if versions.isClosed || cache.memory.isChanging(hash) { return nil }
-    return Stamp(version: version, position: store.foreignPosition)
+    return Seen(version: version, position: store.foreignPosition)
   }
 
-  func stamp(_ observed: Stamp) -> Stamp {
-    var stamp = observed
-    stamp.expires = cache.expires(key)
-    return stamp
+  func finished(_ observed: Seen) -> Seen {
+    Seen(version: observed.version, position: observed.position, expires: cache.expires(key))
   }
 }
 

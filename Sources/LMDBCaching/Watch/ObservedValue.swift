@@ -11,14 +11,9 @@ import Synchronization
 /// withObservationTracking { print(user.value) } onChange: { refresh() }
 /// ```
 ///
-/// Reading it reads the cache, and is as fresh as that. Notifications come on a thread of Swift's pool, soon after the
-/// change or expiry, within 55 ms after another process's commit, up to a hundred times a second. The last change is
-/// never missed. A change between the read and the end of the tracked closure is notified after that end: within 10 ms
-/// and as long again as the closure went on after it, or an hour if that is less. (If the entry changes 64 times by
-/// then, perhaps only with the next change.) It costs as much as ``LMDBCache/changes(withPrefix:bufferingLimit:)`` and
-/// keeps the cache alive.
-///
-/// Threads: any.
+/// Reading it reads the cache. Notifications come on a thread of Swift's pool, within 10 ms of a change or expiry, or
+/// 65 ms of another process's commit, up to a hundred times a second; the last change is never missed. It costs as much
+/// as ``LMDBCache/changes(withPrefix:bufferingLimit:)``, and keeps the cache alive. Threads: any.
 public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendable {
   /// The observed key.
   public let key: String
@@ -110,8 +105,7 @@ package final class ObservedKey: Sendable {
 /// for try await user in cache.observe(User.self, forKey: "user:42").values { print(user) }
 /// ```
 ///
-/// Each iterator starts with the present value and skips to the last of several pending changes. It ends when its task
-/// is cancelled or the cache is closed or released; it does not keep the cache alive.
+/// Each iterator starts with the present value.
 public struct CacheValues<Value: Codable & Sendable>: AsyncSequence, Sendable {
   /// `nil` for a missing value.
   public typealias Element = Value?

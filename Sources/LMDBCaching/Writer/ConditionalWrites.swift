@@ -270,12 +270,7 @@ enum EntryCondition {
   case stamp(UInt64)
 
   /// Whether the write needs a transaction. A lone process appends a frame to the journal instead.
-  var isOfTransaction: Bool {
-    switch self {
-    case .unchanged: false
-    case .stamp: true
-    }
-  }
+  var isOfTransaction: Bool { if case .stamp = self { true } else { false } }
 }
 
 /// A value being written: transformed and appended to the value log once, however often the write is retried.

@@ -24,7 +24,6 @@ extension DiskStore {
 
   func end(_ write: ConditionalWrite) { observers.conditional.end(write, environment) }
 
-  /// See ``ConditionalWrites/noteConflict(of:isShared:_:)``.
   func noteConflict(of write: ConditionalWrite) throws(CacheError) {
     if journal.isWriterThread { return }
     let isShared = journal.lock.withLock { journal.isShared }
@@ -38,35 +37,19 @@ extension DiskStore {
   ///   the stamp of what is read.
   func condition(_ write: ConditionalWrite) throws(CacheError) -> EntryCondition? {
     write.tags = nil
-    var company = company(write)
-    if case .others = company, exclusive.want() {
+    if journal.lock.withLock({ journal.isShared }), exclusive.want() {
       try writer.run { [exclusive] in
         exclusive.becomeAlone()
         return .success(())
       }
-      company = self.company(write)
     }
-    if case .none(let condition) = company { return condition }
-    return nil
-  }
-
-  private enum Company {
-    /// With what a write has to expect.
-    case none(EntryCondition)
-    /// A transaction that is about to change an entry of this hash.
-    case change
-    case others
-  }
-
-  private func company(_ write: ConditionalWrite) -> Company {
     // At a moment at which every write has been announced to the end, and is where readers find it: of one that is half
     // announced the write would not be told, and the memory tiers still have what was there before.
-    journal.lock.withLock {
+    return journal.lock.withLock {
       while !journal.isShared && observers.isPlacing { journal.lock.wait(for: .progress) }
-      if journal.isShared { return .others }
-      if observers.changing == write.hash { return .change }
+      if journal.isShared || observers.changing == write.hash { return nil }
       observers.conditional.register(write)
-      return .none(.unchanged(write, position: foreignPosition))
+      return .unchanged(write, position: foreignPosition)
     }
   }
 
@@ -157,22 +140,18 @@ extension DiskStore {
     _ key: CacheKey, _ header: RecordHeader, _ draft: ValueDraft,
     _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
   ) throws(CacheError) -> R {
-    if !draft.transforms.isEmpty, let bytes = try transformed(draft.payload, draft.transforms, key, header, draft) {
-      var header = header
-      header.flags.insert(.transformed)
-      return try bytes.withBytes { (bytes) throws(CacheError) in try placing(key, header, bytes, draft, body) }
+    func placing(_ header: RecordHeader, _ payload: UnsafeRawBufferPointer) throws(CacheError) -> R {
+      if payload.count <= inlineThreshold { return try body(header, payload) }
+      return try appended(payload, key, draft).pointer.withBytes { (pointer) throws(CacheError) in
+        try body(header.referring, pointer)
+      }
     }
-    return try placing(key, header, draft.payload, draft, body)
-  }
-
-  private func placing<R>(
-    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, _ draft: ValueDraft,
-    _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
-    if payload.count <= inlineThreshold { return try body(header, payload) }
-    return try appended(payload, key, draft).pointer.withBytes { (pointer) throws(CacheError) in
-      try body(header.referring, pointer)
-    }
+    guard !draft.transforms.isEmpty,
+      let bytes = try transformed(draft.payload, draft.transforms, key, header, draft)
+    else { return try placing(header, draft.payload) }
+    var header = header
+    header.flags.insert(.transformed)
+    return try bytes.withBytes { [header] (bytes) throws(CacheError) in try placing(header, bytes) }
   }
 
   // MARK: In a transaction
@@ -181,9 +160,7 @@ extension DiskStore {
     case done(WriteOutcome)
     /// The entry is another one, or will be: a write of this process waits, which goes first.
     case refused
-    /// The entry cannot be read, and was not touched.
-    case damaged
-    /// There is something that is no entry of this version, and not nothing. It was not replaced.
+    /// The entry cannot be read, or is of another version. It was not touched.
     case unreadable(CacheError)
     /// Another process has to commit first: the owner of this journal.
     case unsettled(FileIdentity)
@@ -238,7 +215,6 @@ extension DiskStore {
         didChange(key, outcome.stamp, by: nil)
         return outcome
       case .refused: return WriteOutcome(stamp: 0, isRefused: true)
-      case .damaged: throw database.corrupted(key.string)
       case .unreadable(let error): throw error
       case .unsettled(let journal):
         if MonotonicClock.nanoseconds >= deadline {
@@ -288,59 +264,11 @@ extension DiskStore {
         }
         if let refusal { return (refusal, isCommitted: false) }
         guard try change.apply(to: &session, key, databaseKey, stamp: stamp) else {
-          return (.damaged, isCommitted: false)
+          return (.unreadable(database.corrupted(key.string)), isCommitted: false)
         }
         session.metadata.lastStamp = max(session.metadata.lastStamp, stamp)
         return (.done(WriteOutcome(stamp: stamp, validated: session.position)), isCommitted: true)
       }
-    }
-  }
-}
-
-extension DiskStore {
-  /// The header for a new record; its stamp is set later.
-  @inline(__always)
-  func header(
-    for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expiresIn: Duration?, cost: Int?
-  ) throws(CacheError) -> RecordHeader {
-    try header(for: key, format, bytes, expires: expiresIn.map(expiry) ?? 0, cost: cost)
-  }
-
-  /// - Parameter expires: Nanoseconds since 1970, or 0 for never.
-  @inline(__always)
-  func header(
-    for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expires: Int64, cost: Int?
-  ) throws(CacheError) -> RecordHeader {
-    if let cost, cost < 0 { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
-    try Self.checkLengths(key.string, key.utf8.count, bytes.count)
-    return RecordHeader(
-      format: format, expires: expires, now: RecordHeader.seconds(clock.coarseNow),
-      cost: cost ?? key.utf8.count + bytes.count)
-  }
-
-  func expiry(after duration: Duration) -> Int64 {
-    let (sum, overflow) = clock.now.addingReportingOverflow(max(0, duration.clampedNanoseconds))
-    // 0 means never.
-    return overflow ? .max : sum == 0 ? 1 : sum
-  }
-
-  static let maximumKeyLength = 16 << 20
-
-  static func checkLength(ofKey count: Int) throws(CacheError) {
-    if count > maximumKeyLength {
-      throw CacheError(
-        .invalidArgument,
-        "A key has at most 16 MiB of UTF-8, not \(count) bytes. Use a hash of what identifies the value.")
-    }
-  }
-
-  @inline(__always)
-  static func checkLengths(_ key: @autoclosure () -> String, _ keyLength: Int, _ valueLength: Int) throws(CacheError) {
-    try checkLength(ofKey: keyLength)
-    if valueLength >= 1 << 32 {
-      throw CacheError(
-        .invalidArgument,
-        "A value has less than 4 GiB, and that of \(quoted(key())) has \(valueLength) bytes. Store it in parts.")
     }
   }
 }

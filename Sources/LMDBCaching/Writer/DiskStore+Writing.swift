@@ -22,10 +22,14 @@ extension DiskStore {
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
     by observer: (any DiskStoreObserver)?, draft: ValueDraft? = nil, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
-    if !transforms.isEmpty {
-      return try putTransformed(key, header, payload, transforms, by: observer, draft, if: condition)
+    guard !transforms.isEmpty, let bytes = try transformed(payload, transforms, key, header, draft) else {
+      return try putAsIs(key, header: header, payload: payload, by: observer, draft: draft, if: condition)
     }
-    return try putAsIs(key, header: header, payload: payload, by: observer, draft: draft, if: condition)
+    var header = header
+    header.flags.insert(.transformed)
+    return try bytes.withBytes { (bytes) throws(CacheError) in
+      try putAsIs(key, header: header, payload: bytes, by: observer, draft: draft, if: condition)
+    }
   }
 
   @inline(__always)
@@ -38,20 +42,6 @@ extension DiskStore {
       return try putSeparately(key, header: header, payload: payload, by: observer, draft, if: condition)
     }
     return try putInline(key, header: header, payload: payload, by: observer, if: condition)
-  }
-
-  private func putTransformed(
-    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
-    by observer: (any DiskStoreObserver)?, _ draft: ValueDraft?, if condition: (() -> Bool)?
-  ) throws(CacheError) -> WriteOutcome {
-    guard let bytes = try transformed(payload, transforms, key, header, draft) else {
-      return try putAsIs(key, header: header, payload: payload, by: observer, draft: draft, if: condition)
-    }
-    var header = header
-    header.flags.insert(.transformed)
-    return try bytes.withBytes { (bytes) throws(CacheError) in
-      try putAsIs(key, header: header, payload: bytes, by: observer, draft: draft, if: condition)
-    }
   }
 
   /// Applies the transforms, once for a draft.
@@ -313,5 +303,53 @@ extension DiskStore {
     let batch = BatchFrames(isAwaited: durability == .full)
     for hash in hashes { batch.removeAll(tag: hash) }
     try write(batch, waitsForCommit: false)
+  }
+}
+
+extension DiskStore {
+  /// The header for a new record; its stamp is set later.
+  @inline(__always)
+  func header(
+    for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expiresIn: Duration?, cost: Int?
+  ) throws(CacheError) -> RecordHeader {
+    try header(for: key, format, bytes, expires: expiresIn.map(expiry) ?? 0, cost: cost)
+  }
+
+  /// - Parameter expires: Nanoseconds since 1970, or 0 for never.
+  @inline(__always)
+  func header(
+    for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expires: Int64, cost: Int?
+  ) throws(CacheError) -> RecordHeader {
+    if let cost, cost < 0 { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
+    try Self.checkLengths(key.string, key.utf8.count, bytes.count)
+    return RecordHeader(
+      format: format, expires: expires, now: RecordHeader.seconds(clock.coarseNow),
+      cost: cost ?? key.utf8.count + bytes.count)
+  }
+
+  func expiry(after duration: Duration) -> Int64 {
+    let (sum, overflow) = clock.now.addingReportingOverflow(max(0, duration.clampedNanoseconds))
+    // 0 means never.
+    return overflow ? .max : sum == 0 ? 1 : sum
+  }
+
+  static let maximumKeyLength = 16 << 20
+
+  static func checkLength(ofKey count: Int) throws(CacheError) {
+    if count > maximumKeyLength {
+      throw CacheError(
+        .invalidArgument,
+        "A key has at most 16 MiB of UTF-8, not \(count) bytes. Use a hash of what identifies the value.")
+    }
+  }
+
+  @inline(__always)
+  static func checkLengths(_ key: @autoclosure () -> String, _ keyLength: Int, _ valueLength: Int) throws(CacheError) {
+    try checkLength(ofKey: keyLength)
+    if valueLength >= 1 << 32 {
+      throw CacheError(
+        .invalidArgument,
+        "A value has less than 4 GiB, and that of \(quoted(key())) has \(valueLength) bytes. Store it in parts.")
+    }
   }
 }

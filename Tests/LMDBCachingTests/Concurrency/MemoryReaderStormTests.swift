@@ -184,7 +184,7 @@ import Testing
     for round in 0..<40 {
       let census = Mortal.Census()
       do {
-        let store = MemoryStore<Int, Mortal>(keepsStamps: round % 2 == 0)
+        let store = MemoryCache<Int, Mortal>(keepsStamps: round % 2 == 0)
         for key in 0..<20 {
           if round % 2 == 0 {
             _ = store.insert(key, hash: store.hash(of: key), value: Mortal(key, census), stamp: UInt64(key + 1))

@@ -112,8 +112,8 @@ import Testing
   /// A look-up keeps its value alive between finding and retaining it.
   @Test(arguments: ["replaced", "removed", "emptied", "closed"], [true, false])
   func aValueStaysWhileItIsRead(_ change: String, asynchronously: Bool) {
-    let store = MemoryStore<Int, Value>()
-    store.setsRelease(asynchronously: asynchronously, onMainThread: false)
+    let store = MemoryCache<Int, Value>()
+    store.setRelease(asynchronously: asynchronously, onMainThread: false)
     let isReleased = Guarded(false)
     let hash = store.hash(of: 1)
     store.set(1, hash: hash, value: Value(isReleased))

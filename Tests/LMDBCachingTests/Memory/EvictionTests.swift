@@ -79,7 +79,7 @@ import Testing
       uses[key] = time
       order[time] = key
     }
-    return (own, leastRecent, cache.store.totals.pointee.share.value)
+    return (own, leastRecent, cache.totals.pointee.share.value)
   }
 
   /// A tenth of the requests go to a few keys, the others to keys that are requested once.
@@ -115,10 +115,10 @@ import Testing
     var random = SeededRandom(4)
     for number in 0..<400_000 { cache.set(number, forKey: number, cost: 1 + random.below(1_000) * random.below(2)) }
     #expect(cache.totalCost <= 2_000_000 && cache.totalCost > 1_990_000)
-    let shards = Int(cache.store.mask.load(ordering: .relaxed)) + 1
+    let shards = Int(cache.mask.load(ordering: .relaxed)) + 1
     #expect(shards > 4)
     for number in 0..<shards {
-      let part = cache.store.shard(number).pointee.core.cost * Int64(shards)
+      let part = cache.shard(number).pointee.core.cost * Int64(shards)
       #expect(part > 1_600_000 && part < 3_500_000, "shard \(number) has \(part / Int64(shards))")
     }
   }

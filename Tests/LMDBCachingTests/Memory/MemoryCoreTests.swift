@@ -95,16 +95,16 @@ import Testing
   @Test func anEmptiedTableIsSmall() {
     let cache = MemoryCache<Int, Int>()
     for number in 0..<100_000 { cache.set(number, forKey: number) }
-    #expect(cache.store.shard(0).pointee.core.table.capacity > 4_096)
+    #expect(cache.shard(0).pointee.core.table.capacity > 4_096)
     for number in 0..<100_000 { cache.removeValue(forKey: number) }
-    for number in 0..<MemoryStore<Int, Int>.shardCount {
-      #expect(cache.store.shard(number).pointee.core.table.capacity <= 512)
+    for number in 0..<MemoryCache<Int, Int>.shardCount {
+      #expect(cache.shard(number).pointee.core.table.capacity <= 512)
     }
     for number in 0..<100_000 { cache.set(number, forKey: number) }
     cache.trim(to: .count(100))
-    for number in 0..<MemoryStore<Int, Int>.shardCount {
-      #expect(cache.store.shard(number).pointee.core.table.capacity <= 512)
-      #expect(cache.store.shard(number).pointee.core.slabs.chunks <= 1)
+    for number in 0..<MemoryCache<Int, Int>.shardCount {
+      #expect(cache.shard(number).pointee.core.table.capacity <= 512)
+      #expect(cache.shard(number).pointee.core.slabs.chunks <= 1)
     }
   }
 
@@ -115,8 +115,8 @@ import Testing
       cache.set(number, forKey: number)
       guard number % 5_000 == 4_999 else { continue }
       if isTrimmed { cache.trim(to: .count(Int(random.next() % UInt64(number)))) }
-      for number in 0..<MemoryStore<Int, Int>.shardCount {
-        let core = cache.store.shard(number)
+      for number in 0..<MemoryCache<Int, Int>.shardCount {
+        let core = cache.shard(number)
         guard core.pointee.core.count > 16 else { continue }
         let (count, capacity) = (core.pointee.core.count, core.pointee.core.table.capacity)
         #expect(count * 16 >= capacity * 5 && count * 16 <= capacity * 13)

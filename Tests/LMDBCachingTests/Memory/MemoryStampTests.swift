@@ -5,7 +5,7 @@ import Testing
 
 /// The two-tier cache relies on this: a late insertion never replaces a newer change.
 @Suite struct MemoryStampTests {
-  let store = MemoryStore<String, Int>(keepsStamps: true)
+  let store = MemoryCache<String, Int>(keepsStamps: true)
   let hash: UInt64
 
   init() { hash = store.hash(of: "key") }
@@ -54,8 +54,8 @@ import Testing
 
   /// A late value is released without a lock.
   @Test func aLateValueMayUseTheStoreAsItGoes() {
-    let store = MemoryStore<String, LastWish>(keepsStamps: true)
-    store.setsRelease(asynchronously: false, onMainThread: false)
+    let store = MemoryCache<String, LastWish>(keepsStamps: true)
+    store.setRelease(asynchronously: false, onMainThread: false)
     let hash = hash
     let count = Guarded(0)
     let hasEnded = finishes {

@@ -1,9 +1,9 @@
 public import CPlatform
 public import Synchronization
 
-// Look-ups without a lock; MemoryStore explains why they are correct.
+// Look-ups without a lock; MemoryCache explains why they are correct.
 
-extension MemoryStore {
+extension MemoryCache {
   /// The longest entry that is copied. A longer one is read under the lock: copying takes as long.
   @inlinable static var longestCopy: Int { MemoryReader.scratchBytes }
 
@@ -164,7 +164,7 @@ extension MemoryStore {
   }
 }
 
-extension MemoryStore {
+extension MemoryCache {
   /// Looks `key` up and runs `body` on its live entry, or a copy of it.
   ///
   /// `body` must take a few instructions, call no user code, and not keep its argument. If it returns `nil` the look-up
@@ -263,8 +263,8 @@ extension MemoryStore {
     return Double(ticks.nanoseconds(of: tick)) / 1e9
   }
 
-  /// Counters since the store was made, of each shard at its own moment.
-  package var statistics: MemoryStatistics {
+  /// Counters since the cache was made, of each shard at its own moment.
+  public var statistics: MemoryStatistics {
     var sum = MemoryStatistics()
     for number in 0..<Self.shardCount {
       let shard = shard(number)
@@ -291,7 +291,7 @@ extension MemoryStore {
   case closed
 }
 
-/// A live entry, or a copy of it, for the body of `MemoryStore.access`; valid only in it.
+/// A live entry, or a copy of it, for the body of `MemoryCache.access`; valid only in it.
 @frozen @usableFromInline
 package struct MemoryEntryAccess<Key, Value> {
   @usableFromInline let entry: UnsafeMutablePointer<MemoryEntry<Key, Value>>

@@ -1,12 +1,13 @@
 import Platform
 public import Synchronization
 
-extension MemoryStore {
+extension MemoryCache {
   /// A negative limit is a mistake, which must not empty the store: it means no limit.
   static func limit(_ limit: Int) -> Int { limit < 0 ? .max : limit }
 
-  /// The maximum number of entries. Lowering it evicts before the setter returns; 0 empties.
-  package var countLimit: Int {
+  /// The maximum number of values, a million by default. Lowering it evicts before the setter returns; 0 empties the
+  /// cache. A negative number means no limit, `Int.max`.
+  public var countLimit: Int {
     get { countLimits.load(ordering: .relaxed) }
     set {
       countLimits.store(Self.limit(newValue), ordering: .relaxed)
@@ -14,8 +15,9 @@ extension MemoryStore {
     }
   }
 
-  /// The maximum total cost. Lowering it evicts before the setter returns; 0 leaves only free entries.
-  package var costLimit: Int {
+  /// The maximum total cost. Lowering it evicts before the setter returns; 0 leaves only values without cost. A
+  /// negative number means no limit, `Int.max`.
+  public var costLimit: Int {
     get { costLimits.load(ordering: .relaxed) }
     set {
       costLimits.store(Self.limit(newValue), ordering: .relaxed)
@@ -32,7 +34,7 @@ extension MemoryStore {
       shard.pointee.lock()
       shard.pointee.unlockUnchanged()
     }
-    trim(toCount: countLimit, toCost: costLimit)
+    shrink(toCount: countLimit, toCost: costLimit)
     reshard()
   }
 
@@ -127,7 +129,7 @@ extension MemoryStore {
       queues.removeAll { $0.next == MemoryDetails.none }
     }
     mergeStripes()
-    generation.wrappingAdd(1, ordering: .relaxed)
+    reshardings.wrappingAdd(1, ordering: .relaxed)
     mask.store(shards - 1, ordering: .relaxed)
     return old
   }
@@ -143,11 +145,22 @@ extension MemoryStore {
   }
 }
 
-extension MemoryStore {
-  /// Evicts in turn from all shards down to `count` entries and `cost`, at most 256 entries in one lock hold. Negative
-  /// numbers are ignored.
-  @inlinable
-  package func trim(toCount count: Int = .max, toCost cost: Int = .max) {
+extension MemoryCache {
+  /// Evicts until the cache is within `target`; ignores a negative one. Blocks other threads for up to 256 evictions. An
+  /// age is exact to within 67 ms, and also removes expired values.
+  public func trim(to target: TrimTarget) {
+    switch target {
+    case .limits:
+      shrink(toCount: countLimit, toCost: costLimit)
+      trimByAge()
+    case .count(let count): shrink(toCount: count, toCost: .max)
+    case .cost(let cost): shrink(toCount: .max, toCost: cost)
+    case .age(let age): trim(toAge: age)
+    }
+  }
+
+  /// Evicts in turn from all shards.
+  func shrink(toCount count: Int, toCost cost: Int) {
     let (count, cost) = (count < 0 ? .max : count, cost < 0 ? .max : cost)
     if isWithin(count, cost) { return }
     if count == 0 { return removeAll() }
@@ -163,7 +176,6 @@ extension MemoryStore {
   }
 
   /// Evicts a shard's share of the excess, at most a chunk; `false` if that was empty.
-  @inlinable
   func evictChunk(_ number: Int, of shards: Int, toCount count: Int, toCost cost: Int) -> Bool {
     let excess = totals.pointee.count.load(ordering: .relaxed) &- count
     let excessCost = Int64(clamping: totals.pointee.cost.load(ordering: .relaxed)) &- Int64(cost)
@@ -193,13 +205,15 @@ extension MemoryStore {
     return taken > 0
   }
 
-  /// Removes expired entries and those whose last access is longer ago than `age`, rounded up to 67 ms. Negative ages
-  /// are ignored.
-  package func trim(toAge age: Duration) {
+  private func trim(toAge age: Duration) {
     let nanoseconds = age.clampedNanoseconds
     if nanoseconds < 0 { return }
     if nanoseconds == 0 { return removeAll() }
     sweep(accessedBefore: clock.coarseNow.addingClamped(-nanoseconds))
+  }
+
+  private func trimByAge() {
+    if let age = ageLimit { trim(toAge: age) } else { removeExpired() }
   }
 
   package func removeExpired() { sweep(accessedBefore: .min) }
@@ -231,10 +245,15 @@ extension MemoryStore {
   ///
   /// It visits all entries that stay throughout, some perhaps twice; `body` may remove any of the chunk.
   func forEachChunk(_ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Releases) -> Void) {
-    var generation = -1
-    while generation != self.generation.load(ordering: .relaxed) {
-      generation = self.generation.load(ordering: .relaxed)
-      for number in 0..<Self.shardCount { forEachChunk(of: shard(number), body) }
+    repeatingIfResharded { for number in 0..<Self.shardCount { forEachChunk(of: shard(number), body) } }
+  }
+
+  /// Resharding moves entries to shards that `body` has already seen.
+  func repeatingIfResharded(_ body: () -> Void) {
+    var seen = -1
+    while seen != reshardings.load(ordering: .relaxed) {
+      seen = reshardings.load(ordering: .relaxed)
+      body()
     }
   }
 
@@ -262,7 +281,6 @@ extension MemoryStore {
   }
 
   /// Returns memory after many removals.
-  @inlinable
   func compact() {
     for number in 0..<Self.shardCount {
       let shard = shard(number)
@@ -278,7 +296,7 @@ extension MemoryStore {
   }
 }
 
-extension MemoryStore {
+extension MemoryCache {
   /// The timer that removes old entries, and its settings.
   struct AutoTrim: Sendable {
     var interval: Duration = .seconds(5)
@@ -287,8 +305,8 @@ extension MemoryStore {
     var isStopped = false
   }
 
-  /// How often old and expired entries are removed; zero or less: never.
-  package var autoTrimInterval: Duration {
+  /// How often old and expired values are removed; zero or less: never. The timer runs only if needed.
+  public var autoTrimInterval: Duration {
     get { autoTrim.withLock { $0.interval } }
     set {
       autoTrim.withLock { state in
@@ -300,8 +318,8 @@ extension MemoryStore {
     }
   }
 
-  /// How long after its last access an entry is kept; `nil` for ever. Applied at the next automatic trim.
-  package var ageLimit: Duration? {
+  /// How long after its last access a value is kept, applied every ``autoTrimInterval``; `nil` or negative for ever.
+  public var ageLimit: Duration? {
     get { autoTrim.withLock { $0.ageLimit } }
     set {
       autoTrim.withLock { state in
@@ -333,7 +351,7 @@ extension MemoryStore {
 
   /// One automatic trim; ends the timer if nothing is left to trim by time.
   func trimByTime() {
-    if let age = ageLimit { trim(toAge: age) } else { removeExpired() }
+    trimByAge()
     autoTrim.withLock { state in
       if state.ageLimit == nil, !hasExpiring.load(ordering: .relaxed) { state.timer = nil }
     }

@@ -2,7 +2,7 @@ public import CPlatform
 public import CXXHash
 public import Synchronization
 
-extension MemoryStore {
+extension MemoryCache {
   // An owner with stamps gives every mutation a unique, growing one. A shard keeps the latest stamp of each of 64
   // groups of keys, so that a late mutation, or a value read before a mutation, cannot replace a newer one, even if its
   // key is missing. Each mutation also advances its key's version under the shard's lock, which invalidates copies kept
@@ -209,7 +209,7 @@ extension MemoryStore {
   }
 }
 
-extension MemoryStore {
+extension MemoryCache {
   /// How many look-ups are prefetched at once: about as many as the processor can have loads under way.
   @inlinable static var groupSize: Int { 16 }
 

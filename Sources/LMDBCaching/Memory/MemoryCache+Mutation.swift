@@ -1,6 +1,6 @@
 public import Synchronization
 
-extension MemoryStore {
+extension MemoryCache {
   /// Stores a value unconditionally, for an owner without stamps. The cost is clamped to 0...2^55; a cost over the
   /// limit only removes. `expires` is `Int64.max` for never.
   @inlinable
@@ -222,10 +222,9 @@ extension MemoryStore {
   func reclaim() { if arena.hasRetired.load(ordering: .relaxed) { arena.reclaim(readers) } }
 }
 
-extension MemoryStore {
-  /// Removes every entry. Each shard is emptied in a constant-time lock hold and releases its entries afterwards.
-  @usableFromInline
-  package func removeAll() { empty(closing: false) }
+extension MemoryCache {
+  /// Removes every value, in constant time unless the caller releases them.
+  public func removeAll() { empty(closing: false) }
 
   /// Drops everything and refuses later calls. No body of `access` runs after this returns.
   package func close() {
@@ -244,22 +243,15 @@ extension MemoryStore {
   }
 
   private func empty(closing: Bool) {
-    // Resharding moves entries to shards that were emptied before.
-    var generation = -1
-    while generation != self.generation.load(ordering: .relaxed) {
-      generation = self.generation.load(ordering: .relaxed)
-      emptyShards(closing: closing)
-    }
-  }
-
-  private func emptyShards(closing: Bool) {
-    for number in 0..<Self.shardCount {
-      let shard = shard(number)
-      shard.pointee.lock()
-      let contents = shard.pointee.core.count == 0 && !closing ? nil : shard.pointee.core.detach()
-      if let contents { totals.pointee.add(count: 0 - contents.count, cost: 0 &- contents.cost) }
-      shard.pointee.unlock()
-      if let contents { dispose(contents) }
+    repeatingIfResharded {
+      for number in 0..<Self.shardCount {
+        let shard = shard(number)
+        shard.pointee.lock()
+        let contents = shard.pointee.core.count == 0 && !closing ? nil : shard.pointee.core.detach()
+        if let contents { totals.pointee.add(count: 0 - contents.count, cost: 0 &- contents.cost) }
+        shard.pointee.unlock()
+        if let contents { dispose(contents) }
+      }
     }
   }
 
@@ -306,7 +298,7 @@ extension MemoryStore {
   /// Removes the entries with stamps older than `stamp` whose keys `predicate` accepts.
   ///
   /// `predicate` runs without a lock and may use the store. Concurrent writes may stay or go.
-  package func removeAll(olderThan stamp: UInt64 = .max, where predicate: (Key) -> Bool) {
+  package func removeAll(olderThan stamp: UInt64, where predicate: (Key) -> Bool) {
     // Keys are gathered first, since the caller's predicate may call the store.
     var keys: [(key: Key, hash: UInt64)] = []
     forEachChunk { shard, slots, releases in
