@@ -261,23 +261,21 @@ final class DiskStore: Sendable {
       // Trimming makes room for what waits. One job: a commit in between would take the reserve.
       try repeatingOnFullDisk { () throws(CacheError) in
         try writer.run { [self] in
-          outcome { () throws(CacheError) in
-            giveReserve()
-            try body(trimmer)
-            giveSpaceBack()
-          }
+          giveReserve()
+          try body(trimmer)
+          giveSpaceBack()
         }
         try commitOnFullDisk()
       }
     }
-    try writer.run { [trimmer] in outcome { () throws(CacheError) in try body(trimmer) } }
+    try writer.run { [trimmer] in try body(trimmer) }
   }
 
   /// Commits a removal on a full disk, and returns the freed space.
   func commitOnFullDisk() throws(CacheError) {
     if journal.isWriterThread { return }
     // A commit already under way may not include it.
-    try writer.run { .success(()) }
+    try writer.run {}
     try repeatingOnFullDisk { () throws(CacheError) in
       writer.forgetFailure()
       try journal.commitPending(includesHidden: true)
@@ -285,7 +283,6 @@ final class DiskStore: Sendable {
     try writer.run { [self] in
       giveSpaceBack()
       place.processLock.keepReserve()
-      return .success(())
     }
   }
 
@@ -295,10 +292,7 @@ final class DiskStore: Sendable {
       do throws(CacheError) { return try body() } catch {
         guard error.isOfFullDisk, attempt < 3 else { throw error }
       }
-      try writer.run { [self] in
-        giveSpaceBack()
-        return .success(())
-      }
+      try writer.run { [self] in giveSpaceBack() }
     }
   }
 
@@ -471,7 +465,7 @@ extension DiskStore {
           + "while it is open: cache.disk.countLimit and its siblings.")
     }
     if try place.displacement().isEmpty { return }
-    try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
+    try writer.run { [place] in try place.bringFilesIntoPlace() }
   }
 
   private struct Difference {

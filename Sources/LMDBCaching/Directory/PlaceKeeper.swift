@@ -71,13 +71,7 @@ final class PlaceKeeper: StorePart, @unchecked Sendable {
   }
 
   func areFilesInPlace() throws(CacheError) -> Bool {
-    let open = database.environment.files
-    return try calling("Looking for the files of \(database.directoryName)") {
-      let directory = directory
-      let data = try directory.identity(of: CacheDirectory.dataName)
-      let lockFile = try directory.identity(of: CacheDirectory.lockName)
-      return data == open.data && lockFile == open.lockFile
-    }
+    try displacement().isDisjoint(with: [.data, .lockFile])
   }
 
   /// Switches to the files in the directory if they are not the open ones. Writer thread, or before it starts.

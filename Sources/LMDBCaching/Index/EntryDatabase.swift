@@ -131,7 +131,7 @@ final class EntryDatabase: @unchecked Sendable {
     try synchronizeValues()
     var attempt = 1
     while true {
-      do throws(LMDBError) {
+      do {
         var session = try beginSession(activity())
         let (result, isCommitted) = try body(&session)
         guard isCommitted else {
@@ -143,7 +143,7 @@ final class EntryDatabase: @unchecked Sendable {
         counters.commits.increment()
         return result
       } catch {
-        guard error.code == .mapFull, attempt < Self.maximumAttempts, makeRoom() else {
+        guard (error as? LMDBError)?.code == .mapFull, attempt < Self.maximumAttempts, makeRoom() else {
           throw failure(error, during: activity())
         }
         attempt += 1
@@ -163,13 +163,9 @@ final class EntryDatabase: @unchecked Sendable {
     }
   }
 
-  private func beginSession(_ activity: String) throws(LMDBError) -> WriteSession {
+  private func beginSession(_ activity: String) throws -> WriteSession {
     for _ in 0..<Self.maximumReopenings {
-      do throws(CacheError) {
-        try bringFilesIntoPlace()
-      } catch {
-        throw LMDBError(reopening: error)
-      }
+      try bringFilesIntoPlace()
       let session: WriteSession
       do throws(LMDBError) {
         session = try WriteSession(environment, databaseKey)
@@ -179,18 +175,11 @@ final class EntryDatabase: @unchecked Sendable {
         continue
       }
       // With writers excluded, files in place now stay in place for every process's next transaction.
-      let isInPlace: Bool
-      do throws(CacheError) {
-        isInPlace = try areFilesInPlace()
-      } catch {
-        throw LMDBError(reopening: error)
-      }
-      if isInPlace { return session }
+      if try areFilesInPlace() { return session }
       session.abort()
     }
-    throw LMDBError(
-      code: .fileReplaced, operation: "EntryDatabase.beginSession",
-      message: "The files of \(directoryName) are deleted or replaced again and again. Stop what does it.")
+    throw CacheError(
+      .storageFailed, "\(activity) failed: the files are deleted or replaced again and again. Stop what does it.")
   }
 
   /// Bytes of the pages in use.
@@ -206,27 +195,6 @@ final class EntryDatabase: @unchecked Sendable {
   @discardableResult
   func checkReaders() throws(CacheError) -> Int {
     try accessing("Looking for dead readers of \(directoryName)") { try environment.checkReaders() }
-  }
-}
-
-extension LMDBError {
-  /// A transaction that could not begin because reopening failed.
-  fileprivate init(reopening error: CacheError) {
-    if let underlying = error.underlying as? LMDBError {
-      self = underlying
-      message = error.message
-      return
-    }
-    let code: Code =
-      switch error.code {
-      case .lockTimeout: .lockTimeout
-      case .noSpace: .noSpace
-      case .permissionDenied: .permissionDenied
-      case .readOnlyFileSystem: .readOnlyFileSystem
-      case .closed: .closed
-      default: .fileReplaced
-      }
-    self.init(code: code, operation: "EntryDatabase.beginSession", message: error.message)
   }
 }
 

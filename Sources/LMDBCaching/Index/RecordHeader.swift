@@ -135,27 +135,21 @@ struct RecordHeader {
     }
     guard flags.isSubset(of: .known) else { return nil }
     var offset = Self.baseSize
-    if flags.contains(.expires) {
-      guard available >= offset + 8 else { return nil }
-      expires = load(offset, as: Int64.self)
-      offset += 8
+    var isCut = false
+    let present = flags
+    func field(_ flag: Flags) -> UInt64? {
+      guard present.contains(flag), !isCut else { return nil }
+      isCut = available < offset + 8
+      if isCut { return nil }
+      defer { offset += 8 }
+      return load(offset, as: UInt64.self)
     }
-    if flags.contains(.wideCost) {
-      guard available >= offset + 8 else { return nil }
-      cost = load(offset, as: Int.self)
-      offset += 8
-    }
-    if flags.contains(.times) {
-      guard available >= offset + 16 else { return nil }
-      refresh = load(offset, as: Int64.self)
-      kept = load(offset + 8, as: Int64.self)
-      offset += 16
-    }
-    if flags.contains(.revision) {
-      guard available >= offset + 8 else { return nil }
-      revision = load(offset, as: UInt64.self)
-      offset += 8
-    }
+    expires = Int64(bitPattern: field(.expires) ?? 0)
+    cost = field(.wideCost).map { Int(bitPattern: UInt(truncatingIfNeeded: $0)) } ?? cost
+    refresh = Int64(bitPattern: field(.times) ?? 0)
+    kept = Int64(bitPattern: field(.times) ?? 0)
+    revision = field(.revision) ?? 0
+    if isCut { return nil }
     if flags.contains(.tags) {
       let tags = TagHashes(UnsafeRawBufferPointer(start: base + offset, count: available - offset))
       guard let tags else { return nil }
@@ -237,23 +231,16 @@ struct RecordHeader {
     store(lastAccess, 20)
     store(UInt32(truncatingIfNeeded: isWide ? 0 : cost), 24)
     var offset = Self.baseSize
-    if expires != 0 {
-      store(expires, offset)
+    func store(_ field: UInt64, if isThere: Bool) {
+      guard isThere else { return }
+      store(field, offset)
       offset += 8
     }
-    if isWide {
-      store(cost, offset)
-      offset += 8
-    }
-    if hasTimes {
-      store(refresh, offset)
-      store(kept, offset + 8)
-      offset += 16
-    }
-    if revision != 0 {
-      store(revision, offset)
-      offset += 8
-    }
+    store(UInt64(bitPattern: expires), if: expires != 0)
+    store(UInt64(truncatingIfNeeded: cost), if: isWide)
+    store(UInt64(bitPattern: refresh), if: hasTimes)
+    store(UInt64(bitPattern: kept), if: hasTimes)
+    store(revision, if: revision != 0)
     if hasTags {
       guard let tags else { preconditionFailure("A record is written without its tags.") }
       (base + offset).copyMemory(from: tags.base, byteCount: tags.length)

@@ -26,7 +26,7 @@ final class MemoryArena: @unchecked Sendable {
   @usableFromInline let hasRetired = Atomic<Bool>(false)
 
   /// Unlinked memory that may still be read.
-  private enum Retired {
+  enum Retired {
     case chunk(UnsafeMutableRawPointer)
     case array(UnsafeMutableRawPointer, bytes: Int)
     case slabs(UnsafeMutablePointer<MemorySlab>)
@@ -44,7 +44,6 @@ final class MemoryArena: @unchecked Sendable {
 
   // MARK: Chunks of slots
 
-  @usableFromInline
   func allocateChunk() -> UnsafeMutableRawPointer {
     lock.withLock {
       if small >= Self.smallBytes { return cut(chunkBytes) }
@@ -53,7 +52,6 @@ final class MemoryArena: @unchecked Sendable {
     }
   }
 
-  @usableFromInline
   func deallocateChunk(_ chunk: UnsafeMutableRawPointer) {
     lock.withLock {
       if giveBack(chunk, keepingOne: true) { return }
@@ -73,7 +71,6 @@ final class MemoryArena: @unchecked Sendable {
     return .allocate(byteCount: bytes, alignment: 64)
   }
 
-  @usableFromInline
   func deallocate(_ memory: UnsafeMutableRawPointer, bytes: Int) {
     if bytes >= Self.smallTableBytes, lock.withLock({ giveBack(memory, keepingOne: false) }) { return }
     memory.deallocate()
@@ -82,15 +79,9 @@ final class MemoryArena: @unchecked Sendable {
   // MARK: Deferred release
 
   @usableFromInline
-  func retireChunk(_ chunk: UnsafeMutableRawPointer) { retire(.chunk(chunk)) }
-
-  @usableFromInline
   func retire(_ memory: UnsafeMutableRawPointer, bytes: Int) { retire(.array(memory, bytes: bytes)) }
 
-  @usableFromInline
-  func retire(_ slabs: UnsafeMutablePointer<MemorySlab>) { retire(.slabs(slabs)) }
-
-  private func retire(_ memory: Retired) {
+  func retire(_ memory: Retired) {
     lock.withLock { retired.append(memory) }
     hasRetired.store(true, ordering: .relaxed)
   }

@@ -221,7 +221,6 @@ struct MemoryGhost {
     self = grown
   }
 
-  @inlinable
   func deallocate() {
     if let words { UnsafeMutableRawPointer(words).deallocate() }
   }
@@ -274,7 +273,6 @@ struct MemoryGhosts {
     }
   }
 
-  @inlinable
   func deallocate() {
     small.deallocate()
     main.deallocate()

@@ -20,7 +20,6 @@ struct MemorySlabs {
     MemoryLayout<MemoryDetails>.stride &* Int(truncatingIfNeeded: slotsPerSlab)
   }
 
-  @inlinable
   static func slabBytes(keepsStamps: Bool) -> Int {
     stampsOffset &+ (keepsStamps ? MemoryLayout<MemoryStamps>.stride &* Int(slotsPerSlab) : 0)
   }
@@ -107,7 +106,7 @@ struct MemorySlabs {
       if tableCount == tableCapacity {
         let grown = UnsafeMutablePointer<MemorySlab>.allocate(capacity: Int(tableCapacity) * 2)
         grown.moveInitialize(from: table, count: Int(tableCount))
-        arena._withUnsafeGuaranteedRef { $0.retire(table) }
+        arena._withUnsafeGuaranteedRef { $0.retire(.slabs(table)) }
         table = grown
         tableCapacity *= 2
       }
@@ -122,14 +121,13 @@ struct MemorySlabs {
   @usableFromInline @inline(never)
   mutating func removeSlab(_ number: Int32) {
     unlinkPartial(number)
-    arena._withUnsafeGuaranteedRef { $0.retireChunk(table[Int(number)].base!) }
+    arena._withUnsafeGuaranteedRef { $0.retire(.chunk(table[Int(number)].base!)) }
     table[Int(number)] = MemorySlab(base: nil)
     table[Int(number)].next = vacant
     vacant = number
     chunks -= 1
   }
 
-  @inlinable
   func deallocate() {
     for number in 0..<Int(tableCount) {
       if let base = table[number].base { arena._withUnsafeGuaranteedRef { $0.deallocateChunk(base) } }
@@ -148,7 +146,6 @@ extension MemorySlabs {
   }
 
   /// Whether the slot, perhaps in a freed chunk, holds an entry.
-  @inlinable
   func holds(_ slot: UInt32) -> Bool {
     table[Int(slot >> Self.slotsLog2)].base != nil && isLive(slot)
   }
@@ -168,7 +165,6 @@ struct MemorySlab {
   @usableFromInline var previous: Int32 = -1
   @usableFromInline var next: Int32 = -1
 
-  @inlinable
   init(base: UnsafeMutableRawPointer?) { self.base = base }
 }
 

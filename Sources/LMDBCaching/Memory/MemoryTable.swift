@@ -146,7 +146,6 @@ struct MemoryTable<Key, Value> {
     self = resized
   }
 
-  @inlinable
   func deallocate(arena: Unmanaged<MemoryArena>) {
     arena._withUnsafeGuaranteedRef {
       $0.deallocate(words, bytes: capacity * 8)

@@ -15,7 +15,7 @@ extension LMDBCache {
   /// Runs `body` without concurrent commits, with the files as after a kill. It must not use the cache.
   package func betweenCommits<R: Sendable>(_ body: @escaping @Sendable () -> R) throws(CacheError) -> R {
     try checkOpen()
-    return try store.writer.run { .success(body()) }
+    return try store.writer.run { body() }
   }
 
   /// Whether every write is committed, and so at most one commit away from safety from a power cut.
@@ -24,24 +24,22 @@ extension LMDBCache {
   /// Removes unreferenced values at once, and empties segments that are mostly unused.
   package func sweepValues() throws(CacheError) {
     try checkOpen()
-    try store.writer.run { [store] in outcome { () throws(CacheError) in try store.valueKeeper.sweep() } }
+    try store.writer.run { [store] in try store.valueKeeper.sweep() }
   }
 
   /// Returns unused space of the database's file and of spare journal segments to the disk.
   package func giveBackSpace() throws(CacheError) {
     try checkOpen()
     try store.writer.run { [store] in
-      outcome { () throws(CacheError) in
-        store.journal.giveBlocksBack()
-        try store.space.sweep()
-      }
+      store.journal.giveBlocksBack()
+      try store.space.sweep()
     }
   }
 
   /// Removes entries with removed tags from the database, as upkeep does within a second or so.
   package func sweepTags() throws(CacheError) {
     try commitPending()
-    try store.writer.run { [store] in outcome { () throws(CacheError) in try store.trimmer.sweep() } }
+    try store.writer.run { [store] in try store.trimmer.sweep() }
   }
 
   /// Disagreements between the database's counts of the value log, the entries and the files. After ``sweepValues()``
@@ -50,7 +48,7 @@ extension LMDBCache {
     try checkOpen()
     try flush()
     // Keeps commits out.
-    return try store.writer.run { [store] in outcome { () throws(CacheError) in try Self.valueLogFaults(store) } }
+    return try store.writer.run { [store] in try Self.valueLogFaults(store) }
   }
 
   private static func valueLogFaults(_ store: DiskStore) throws(CacheError) -> [String] {

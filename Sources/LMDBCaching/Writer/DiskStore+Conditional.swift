@@ -38,10 +38,7 @@ extension DiskStore {
   func condition(_ write: ConditionalWrite) throws(CacheError) -> EntryCondition? {
     write.tags = nil
     if journal.lock.withLock({ journal.isShared }), exclusive.want() {
-      try writer.run { [exclusive] in
-        exclusive.becomeAlone()
-        return .success(())
-      }
+      try writer.run { [exclusive] in exclusive.becomeAlone() }
     }
     // At a moment at which every write has been announced to the end, and is where readers find it: of one that is half
     // announced the write would not be told, and the memory tiers still have what was there before.
@@ -206,9 +203,7 @@ extension DiskStore {
     // The caller waits until the job has run: what it points to stays.
     nonisolated(unsafe) let (key, change) = (key, change)
     while true {
-      let result = try writer.run { [self] in
-        outcome { () throws(CacheError) in try transactOnWriterThread(key, expected, change) }
-      }
+      let result = try writer.run { [self] in try transactOnWriterThread(key, expected, change) }
       switch result {
       case .done(let outcome):
         journal.lock.withLock { change.count(in: &journal.state.writes) }

@@ -153,7 +153,7 @@ extension DiskStore {
       let failure = CacheError(error, during: activity())
       // The directory was deleted: recreate its files, then retry.
       guard error.errno == ENOENT, !isRetrying else { throw failure }
-      try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
+      try writer.run { [place] in try place.bringFilesIntoPlace() }
       return try appending(activity(), isRetrying: true, body)
     }
   }
@@ -164,7 +164,7 @@ extension DiskStore {
     let isDeleted = try calling("Making the journal in \(directory)") {
       try CacheDirectory(place.directory).isDeleted()
     }
-    if isDeleted { try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } } }
+    if isDeleted { try writer.run { [place] in try place.bringFilesIntoPlace() } }
   }
 
   func remove(

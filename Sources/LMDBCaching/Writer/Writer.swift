@@ -178,9 +178,10 @@ final class Writer: @unchecked Sendable {
   // MARK: Jobs
 
   /// Runs `job` on the writer thread, in turn with commits, and returns its result.
-  func run<R: Sendable>(_ job: @escaping @Sendable () -> Result<R, CacheError>) throws(CacheError) -> R {
+  func run<R: Sendable>(_ job: @escaping @Sendable () throws -> R) throws(CacheError) -> R {
+    let activity = "Working on \(directoryName)"
     // A nested job runs as a part of its outer one.
-    if journal.isWriterThread { return try job().get() }
+    if journal.isWriterThread { return try calling(activity, job) }
     let box = JobResult<R>()
     lock.lock()
     guard machine.takesJobs else {
@@ -188,7 +189,7 @@ final class Writer: @unchecked Sendable {
       throw .closed
     }
     jobs.append { [lock] in
-      let result = job()
+      let result = outcome { () throws(CacheError) in try calling(activity, job) }
       lock.withLock {
         box.result = result
         lock.signalAll(.progress)

@@ -76,7 +76,7 @@
       try cache.flush()
       for _ in 0..<10 {
         clock.advance(by: .seconds(2))
-        try cache.store.writer.run { .success(()) }
+        try cache.store.writer.run {}
       }
       #expect(try allocated > 30_000_000)
       #expect(other.run("release") == "old")
@@ -95,7 +95,7 @@
       try cache.flush()
       for _ in 0..<20 {
         clock.advance(by: .seconds(2))
-        try cache.store.writer.run { .success(()) }
+        try cache.store.writer.run {}
       }
       #expect(cache.health.isHealthy)
       // One for the database file, and one for the journal.

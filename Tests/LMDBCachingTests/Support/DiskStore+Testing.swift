@@ -6,7 +6,7 @@ extension DiskStore {
   /// Runs `job` on the writer thread, between commits.
   func onWriterThread<R: Sendable>(
     _ job: @escaping @Sendable () -> Result<R, CacheError>
-  ) throws(CacheError) -> R { try writer.run(job) }
+  ) throws(CacheError) -> R { try writer.run { try job().get() } }
 
   func enqueueOnWriterThread(_ job: @escaping @Sendable () -> Void) { writer.enqueue(job) }
 
