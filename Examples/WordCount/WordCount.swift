@@ -25,6 +25,7 @@ struct WordCount: ParsableCommand {
 
   func run() throws {
     let cache = try openCache()
+    let month = LoadOptions(lifetime: .seconds(30 * 86_400))
     let clock = ContinuousClock()
     let start = clock.now
     var texts: [(path: String, count: TextCount)] = []
@@ -37,7 +38,7 @@ struct WordCount: ParsableCommand {
     for file in try SourceFile.all(below: URL(fileURLWithPath: directory, isDirectory: true), failed: fail) {
       do {
         // A changed file has a new key. After a month, a file is counted again and a deleted one is forgotten.
-        let count = try cache.value(TextCount.self, forKey: file.key, expires: .after(.seconds(30 * 86_400))) {
+        let count = try cache.value(TextCount.self, forKey: file.key, options: month) { _ in
           try TextCount(of: Data(contentsOf: file.url))
         }
         if count.isText { texts.append((file.path, count)) }

@@ -31,7 +31,7 @@ extension Session {
       return try String(loads(text(1), number(2), threads: number(3)))
     case "slowload":
       // slowload KEY: the load lasts until the next line.
-      return try opened().value(String.self, forKey: text(1)) {
+      return try opened().value(String.self, forKey: text(1)) { _ in
         answer("loading")
         let line = readLine() ?? "ended"
         if line == "fail" { throw CacheError(.storageFailed, "It failed.") }
@@ -155,7 +155,7 @@ extension Session {
       for index in 0..<count {
         let key = prefix + String((index &* 7919 &+ thread &* 31) % count)
         do {
-          let value = try cache.value(String.self, forKey: key) {
+          let value = try cache.value(String.self, forKey: key) { _ in
             usleep(200)
             return key
           }

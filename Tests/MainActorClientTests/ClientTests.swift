@@ -70,7 +70,8 @@ class Person: Mappable {
     let cache = try LMDBCache.temporary()
     try cache.set(Profile(name: "Ada"), forKey: "user:42", expires: .after(.seconds(3_600)))
     #expect(try cache.value(Profile.self, forKey: "user:42")?.name == "Ada")
-    #expect(try await cache.value(Profile.self, forKey: "user:43") { try await self.load("Grace") }.name == "Grace")
+    #expect(
+      try await cache.value(Profile.self, forKey: "user:43") { _ in try await self.load("Grace") }.name == "Grace")
     #expect(try cache.increment(forKey: "visits") == 1)
     #expect(try await cache.update([String].self, forKey: "names") { $0 = ($0 ?? []) + ["Ada"] } == ["Ada"])
     try await cache.write { $0.set(Profile(name: "Edsger"), forKey: "user:44") }

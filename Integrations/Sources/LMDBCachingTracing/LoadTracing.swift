@@ -21,26 +21,13 @@ public struct LoadTracing: LoadInstrument {
     self.recordsKeys = recordsKeys
   }
 
-  public func load<R>(_ load: LoadDescription, _ body: () throws -> R) rethrows -> R {
-    try current.withAnySpan("cache.load") { span in
-      describe(load, in: span)
-      return try body()
-    }
-  }
-
   public nonisolated(nonsending) func load<R>(
     _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
   ) async rethrows -> R {
-    try await current.withAnySpan("cache.load") { span in
-      describe(load, in: span)
+    try await (tracer ?? InstrumentationSystem.tracer).withAnySpan("cache.load") { span in
+      if recordsKeys { span.attributes["cache.key"] = load.key }
+      span.attributes["cache.directory"] = load.directory
       return try await body()
     }
-  }
-
-  private var current: any Tracer { tracer ?? InstrumentationSystem.tracer }
-
-  private func describe(_ load: LoadDescription, in span: any Span) {
-    if recordsKeys { span.attributes["cache.key"] = load.key }
-    span.attributes["cache.directory"] = load.directory
   }
 }

@@ -14,7 +14,7 @@ import Tracing
     let cache = try scratch.cache { $0.loadInstrument = LoadTracing(tracer: tracer) }
     let task = tracer
     let value = try await task.withAnySpan("request") { _ in
-      try await cache.value(Int.self, forKey: "key") { task.withAnySpan("query") { _ in 7 } }
+      try await cache.value(Int.self, forKey: "key") { _ in task.withAnySpan("query") { _ in 7 } }
     }
     #expect(value == 7)
     let spans = Dictionary(uniqueKeysWithValues: tracer.finishedSpans.map { ($0.operationName, $0) })
@@ -24,14 +24,14 @@ import Tracing
     #expect(spans["query"]?.parentSpanID == load.spanID)
     // A hit has no span.
     tracer.clearFinishedSpans()
-    #expect(try await cache.value(Int.self, forKey: "key") { 8 } == 7)
+    #expect(try await cache.value(Int.self, forKey: "key") { _ in 8 } == 7)
     #expect(tracer.finishedSpans.isEmpty)
     try await cache.close()
   }
 
   @Test func failuresAreRecorded() throws {
     let cache = try scratch.cache { $0.loadInstrument = LoadTracing(tracer: tracer, recordsKeys: false) }
-    #expect(throws: Failure.self) { try cache.value(Int.self, forKey: "secret") { throw Failure() } }
+    #expect(throws: Failure.self) { try cache.value(Int.self, forKey: "secret") { _ in throw Failure() } }
     let span = try #require(tracer.finishedSpans.first)
     #expect(span.errors.first?.error is Failure)
     #expect(span.attributes.get("cache.key") == nil)

@@ -1,11 +1,12 @@
+import Foundation
 import Logging
 import Platform
+import Synchronization
 
 extension LMDBCache {
-  /// Returns the value under `key`, or else stores and returns the result of `load`.
+  /// Returns the fresh value under `key`, or else stores and returns the result of `load`.
   ///
-  /// ``CacheConfiguration/loadOptions`` apply, with the given lifetime and cost: an older value may be served during a
-  /// reload, for example.
+  /// The options may serve an older value while it is reloaded, or if the load fails.
   ///
   /// **Unreadable entries.** An entry of another type or a newer format, a damaged one, one that cannot be decoded
   /// (encrypted with another key, for example) and one without a required transform count as absent: that is logged,
@@ -31,116 +32,352 @@ extension LMDBCache {
   /// Waiting blocks the thread. In async code, call the asynchronous form with `try await`.
   ///
   /// - Parameters:
-  ///   - expiresIn: How long the value is fresh; zero or less: it is not stored. `nil` for the option's value.
-  ///   - cost: The entry's cost, 0 or more; `nil` for the option's value.
-  ///   - load: Runs on this thread; on another one with a time limit and in background loads. It has the caller's
-  ///     task-local values.
-  /// - Throws: any error of `load`; nothing is stored then. `.closed`, `.storageFailed`, `.missingTransform`,
-  ///   `.recursiveLoad`, `.loadTimedOut`, and `.invalidArgument` (for a negative cost, for example).
+  ///   - options: How long values serve; `nil` for ``CacheConfiguration/loadOptions``.
+  ///   - load: Gets the options, and may change them for this value. Runs on this thread; on another one with a time
+  ///     limit and in background loads. It has the caller's task-local values.
+  /// - Throws: any error of `load`, unless an older value can be served; nothing is stored then. `.closed`,
+  ///   `.storageFailed`, `.missingTransform`, `.recursiveLoad`, `.loadTimedOut`, and `.invalidArgument` (for a negative
+  ///   cost, for example).
   // Disfavored: both forms take a closure that does not suspend; in a task the other one is better.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(
-    _ type: V.Type = V.self, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
-    load: @escaping @Sendable () throws -> V
+    _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
+    load: @escaping @Sendable (inout LoadContext) throws -> V
   ) throws -> V {
     // A hit costs as much as a plain read.
-    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
-      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
-    }
-    // A value that must not be stored is not kept as a stale value either.
-    let isStored = expiresIn.map { $0 > .zero } ?? true
-    return try loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { context in
-      if !isStored { context.isStored = false }
-      return try load()
-    }
+    if let found = try valueInMemory(type, forKey: key) { return found }
+    return try loaded(key, options, servesAbsence: false, load)!
   }
 
-  /// The async form: waiting for a load holds no thread.
+  /// Returns the fresh value under `key`, or else stores and returns the result of `load`, without blocking a thread.
   ///
   /// `load` runs in its own task. A cancelled caller stops waiting and throws `CancellationError`; when the last one
-  /// has, `load` is cancelled too, and its result is not stored.
-  ///
-  /// - Throws: as the other form, and `CancellationError`.
+  /// has, `load` is cancelled too, and its result is not stored. In all else it is like the synchronous form.
   @inlinable
   public func value<V: Codable & Sendable>(
-    _ type: V.Type = V.self, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
-    load: @escaping @Sendable () async throws -> V
+    _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
+    load: @escaping @Sendable (inout LoadContext) async throws -> V
   ) async throws -> V {
-    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
-      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
-    }
-    let isStored = expiresIn.map { $0 > .zero } ?? true
-    return try await loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { context in
-      if !isStored { context.isStored = false }
-      return try await load()
+    if let found = try valueInMemory(type, forKey: key) { return found }
+    return try await loaded(key, options, servesAbsence: false, load)!
+  }
+
+  /// Returns the fresh value under `key` or the result of `load`, which may be `nil`.
+  ///
+  /// ``LoadOptions/absenceLifetime`` remembers an absence. In all else it is like ``value(_:forKey:options:load:)``.
+  @_disfavoredOverload
+  public func optionalValue<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
+    load: @escaping @Sendable (inout LoadContext) throws -> V?
+  ) throws -> V? {
+    if let found = try valueInMemory(type, forKey: key) { return found }
+    return try loaded(key, options, servesAbsence: true, load)
+  }
+
+  /// Returns the fresh value under `key` or the result of `load`, which may be `nil`, without blocking a thread.
+  public func optionalValue<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
+    load: @escaping @Sendable (inout LoadContext) async throws -> V?
+  ) async throws -> V? {
+    if let found = try valueInMemory(type, forKey: key) { return found }
+    return try await loaded(key, options, servesAbsence: true, load)
+  }
+
+  @usableFromInline
+  func loaded<V: Codable & Sendable>(
+    _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
+    _ load: @escaping @Sendable (inout LoadContext) throws -> V?
+  ) throws -> V? {
+    let request = try request(key, options, servesAbsence: servesAbsence, load)
+    switch try standing(of: request, isBlocking: true) {
+    case .served(let value): return value
+    case .unserved(let fallback): return try LoadCaller.wait { try await self.value(for: request, fallback, $0) }
     }
   }
 
   @usableFromInline
-  func loadOptions(expiresIn: Duration?, cost: Int?) -> LoadOptions {
-    var options = configuration.loadOptions
-    if let expiresIn { options.lifetime = max(.zero, expiresIn) }
-    if let cost { options.cost = cost }
-    return options
+  func loaded<V: Codable & Sendable>(
+    _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
+    _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
+  ) async throws -> V? {
+    let request = try request(key, options, servesAbsence: servesAbsence, load)
+    switch try standing(of: request, isBlocking: false) {
+    case .served(let value): return value
+    case .unserved(let fallback): return try await value(for: request, fallback, LoadCaller())
+    }
   }
 
-  // MARK: Running a load
+  /// The same for a caller that was found out before, as a remote tier's reads do.
+  ///
+  /// - Parameter isStored: Whether stored values are served, and the loaded one is stored. `false` while a remote tier
+  ///   cannot be reached and may have a newer one.
+  package func value<V: Codable & Sendable>(
+    _ type: V.Type, forKey key: String, options: LoadOptions?, _ caller: LoadCaller, isStored: Bool,
+    load: @escaping @Sendable (inout LoadContext) async throws -> V
+  ) async throws -> V {
+    var request = try request(
+      key, options, servesAbsence: false, load as @Sendable (inout LoadContext) async throws -> V?)
+    request.isStored = isStored
+    if !isStored { return try await result(of: request, caller)! }
+    switch try standing(of: request, isBlocking: caller.executor != nil) {
+    case .served(let value): return value!
+    case .unserved(let fallback): return try await value(for: request, fallback, caller)!
+    }
+  }
 
-  /// Runs and counts a loading closure, inside the instrument if one is set.
-  func timing<R>(_ key: String, _ load: () throws -> R) throws -> R {
-    let start = store.clock.monotonic
-    var isFailure = true
-    defer { noteLoad(since: start, isFailure) }
-    let value =
-      if let instrument = configuration.loadInstrument { try instrument.load(describe(key), load) } else {
-        try load()
+  private func request<V>(
+    _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
+    _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
+  ) throws(CacheError) -> LoadRequest<V> {
+    let options = options ?? configuration.loadOptions
+    try options.validate()
+    try DiskStore.checkLength(ofKey: key.utf8.count)
+    return LoadRequest(key: key, options: options, servesAbsence: servesAbsence, load: load)
+  }
+
+  // MARK: Serving
+
+  private func standing<V: Codable & Sendable>(
+    of request: LoadRequest<V>, isBlocking: Bool
+  ) throws(CacheError) -> LoadStanding<V> {
+    try checkOpen()
+    do throws(CacheError) {
+      return try CacheKey.with(request.key) { (key) throws(CacheError) in
+        let token = tier?.token(key)
+        guard let record = try reader.keptRecord(key) else {
+          if let value = try valueAlone(V.self, key.string) { return .served(value) }
+          store.counters.misses.increment()
+          return .unserved(fallback: nil)
+        }
+        return try standing(of: request, record, key, token, isBlocking: isBlocking)
       }
-    isFailure = false
+    } catch {
+      guard error.isOfOneEntry else { throw error }
+      store.counters.misses.increment()
+      events.log(
+        .warning, "cache entry cannot be read, and is loaded anew",
+        ["directory": "\(store.directory)", "key": "\(quoted(request.key))", "error": "\(error)"])
+      return .unserved(fallback: nil)
+    }
+  }
+
+  private func standing<V: Codable & Sendable>(
+    of request: LoadRequest<V>, _ record: StoredRecord<Data>, _ key: CacheKey, _ token: UInt64?, isBlocking: Bool
+  ) throws(CacheError) -> LoadStanding<V> {
+    let header = record.header
+    let now = store.clock.now
+    if header.flags.contains(.absence) {
+      if request.servesAbsence {
+        reader.noteAccess(key, header)
+        return .served(nil)
+      }
+      store.counters.misses.increment()
+      return .unserved(fallback: nil)
+    }
+    let value = try record.payload.withBytes { (bytes) throws(CacheError) in
+      try Self.decode(V.self, header.format, bytes, key.string)
+    }
+    let isPausing = loadPauses.isPausing(ByteKey(key.string), now: store.clock.monotonic)
+    if !header.isExpired(at: now) {
+      reader.noteAccess(key, header)
+      if header.refresh == 0 || header.refresh > now {
+        tier?.keep(
+          TypedMemoryValue.make(value, archiveLength: record.payload.count), key, record, token: token)
+      } else if !isPausing {
+        refresh(request, isBlocking: isBlocking)
+      }
+      return .served(value)
+    }
+    func isWithin(_ duration: Duration) -> Bool { now < header.expires.addingClamped(duration.clampedNanoseconds) }
+    store.counters.misses.increment()
+    if isWithin(request.options.staleWhileRevalidate) {
+      if !isPausing { refresh(request, isBlocking: isBlocking) }
+    } else if !isWithin(request.options.failSafe) {
+      return .unserved(fallback: nil)
+    } else if !isPausing {
+      return .unserved(fallback: value)
+    }
+    loadCounters.noteStale()
+    return .served(value)
+  }
+
+  /// Loads in the background, once at a time.
+  private func refresh<V: Codable & Sendable>(_ request: LoadRequest<V>, isBlocking: Bool) {
+    let key = ByteKey(request.key)
+    guard refreshes.withLock({ $0.insert(key).inserted }) else { return }
+    loadCounters.noteRefresh()
+    var request = request
+    request.options.timeLimit = nil
+    let executor: ThreadExecutor? = isBlocking ? .ofNewThread() : nil
+    Load.leavingCurrent {
+      _ = Task(executorPreference: executor) { [self, request] in
+        // The load itself notes failures.
+        _ = try? await result(of: request, LoadCaller(background: executor))
+        refreshes.withLock { _ = $0.remove(key) }
+        executor?.end()
+      }
+    }
+  }
+
+  // MARK: Loading
+
+  private func value<V: Codable & Sendable>(
+    for request: LoadRequest<V>, _ fallback: V?, _ caller: LoadCaller
+  ) async throws -> V? {
+    do { return try await result(of: request, caller) } catch {
+      if (error as? CacheError)?.code == .loadTimedOut { noteFailure(error, request.key, request.options) }
+      guard let fallback, !(error is CancellationError) else { throw error }
+      loadCounters.noteStale()
+      return fallback
+    }
+  }
+
+  /// Leads the load of the key, or joins the one that is under way.
+  private func result<V: Codable & Sendable>(of request: LoadRequest<V>, _ caller: LoadCaller) async throws -> V? {
+    let key = ByteKey(request.key)
+    let patience = SingleFlight.Patience(
+      timeLimit: request.options.timeLimit, waitLimit: configuration.loadWaitLimit)
+    while true {
+      let result = try await store.flights.value(key, caller, patience) { [self] load -> any Sendable in
+        load.expect(try EntryTags.make(request.options.tags))
+        store.journal.lock.withLock { memory.loads.begin(load) }
+        defer { store.journal.lock.withLock { memory.loads.end(load) } }
+        do {
+          let value =
+            if request.isStored { try await leasedValue(request, load, caller) } else {
+              try await newValue(request, load, caller)
+            }
+          loadPauses.noteSuccess(key)
+          return LoadedValue(value: value, isStored: request.isStored)
+        } catch {
+          noteFailure(error, request.key, request.options)
+          throw error
+        }
+      }
+      // The joined load may have been of another type, or have found none where one is required.
+      guard let result = result as? LoadedValue<V>, result.isStored == request.isStored,
+        request.servesAbsence || result.value != nil
+      else { continue }
+      return result.value
+    }
+  }
+
+  /// Starts a pause, once for all who wait for the load.
+  private func noteFailure(_ error: any Error, _ key: String, _ options: LoadOptions) {
+    if error is CancellationError { return }
+    let isFirst = loadPauses.noteFailure(ByteKey(key), options, now: store.clock.monotonic)
+    // The load continues, and its callers' limits end at different times.
+    if !isFirst, (error as? CacheError)?.code == .loadTimedOut { return }
+    events.log(
+      .notice, "load failed", ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
+  }
+
+  /// Loads while no other process loads the key, unless one of them stores the value first.
+  ///
+  /// Waits up to ``CacheConfiguration/loadWaitLimit``, then loads anyway: the other process may be suspended. All
+  /// waiting processes get its failure.
+  ///
+  /// - Throws: the error of the load, and `.loadFailed`.
+  private func leasedValue<V: Codable & Sendable>(
+    _ request: LoadRequest<V>, _ load: Load, _ caller: LoadCaller
+  ) async throws -> V? {
+    var wait = LeaseWait(limit: configuration.loadWaitLimit)
+    while true {
+      switch CacheKey.with(request.key, store.keyLocks.tryLock) {
+      case .isHeldHere:
+        if let found = stored(request) { return found }
+        return try await newValue(request, load, caller)
+      case .taken(let lock):
+        var isLoaded = false
+        defer { store.release(lock, hasWritten: isLoaded) }
+        if let found = stored(request) { return found }
+        if wait.hasBegun, lock.isMarkedAsFailed {
+          throw CacheError(
+            .loadFailed,
+            "Another process loaded the value of \(quoted(request.key)), and its load failed. This one waited for it. "
+              + "Try again.")
+        }
+        do {
+          let value = try await newValue(request, load, caller)
+          isLoaded = true
+          return value
+        } catch {
+          if !(error is CancellationError) { lock.markAsFailed() }
+          throw error
+        }
+      case .isHeldElsewhere:
+        guard let pause = wait.next() else { return try await newValue(request, load, caller) }
+        try await caller.sleep(nanoseconds: pause)
+        if let found = stored(request) { return found }
+      }
+    }
+  }
+
+  /// The result that another load, here or in another process, may have stored; `.some(nil)` if absent. The read as a
+  /// whole counts once.
+  private func stored<V: Codable & Sendable>(_ request: LoadRequest<V>) -> V?? {
+    // Errors were reported before.
+    let record = CacheKey.with(request.key) { key in
+      outcome { () throws(CacheError) in try reader.keptRecord(key) }
+    }
+    guard case .success(let record?) = record else { return nil }
+    let header = record.header
+    if header.flags.contains(.absence) { return request.servesAbsence ? .some(nil) : nil }
+    let now = store.clock.now
+    guard !header.isExpired(at: now), header.refresh == 0 || header.refresh > now else { return nil }
+    let value = record.payload.withBytes { bytes in
+      outcome { () throws(CacheError) in try Self.decode(V.self, header.format, bytes, request.key) }
+    }
+    if case .success(let value) = value { return .some(value) }
+    return nil
+  }
+
+  /// Runs and counts the closure, inside the instrument if one is set, and stores its value.
+  private func newValue<V: Codable & Sendable>(
+    _ request: LoadRequest<V>, _ load: Load, _ caller: LoadCaller
+  ) async throws -> V? {
+    let basis = request.isStored ? LoadBasis(of: request.key, in: store) : nil
+    var context = LoadContext(request)
+    let start = store.clock.monotonic
+    let value: V?
+    do {
+      value =
+        if let instrument = configuration.loadInstrument {
+          try await instrument.load(LoadDescription(key: request.key, directory: store.directory)) {
+            try await request.load(&context)
+          }
+        } else {
+          try await request.load(&context)
+        }
+    } catch {
+      noteLoad(since: start, isFailure: true)
+      throw error
+    }
+    noteLoad(since: start, isFailure: false)
+    guard let basis else { return value }
+    let isCancelled = Task.isCancelled
+    let keep: @Sendable () -> Void = { [self, context] in
+      self.keep(value, context, request.options, load, basis, isCancelled: isCancelled)
+    }
+    // This waits for the disk.
+    if store.durability == .full, caller.executor == nil { await BackgroundQueue.performAside(keep) } else { keep() }
     return value
   }
 
-  nonisolated(nonsending) func timing<R>(
-    _ key: String, _ load: nonisolated(nonsending) () async throws -> R
-  ) async throws -> R {
-    let start = store.clock.monotonic
-    var isFailure = true
-    defer { noteLoad(since: start, isFailure) }
-    let value =
-      if let instrument = configuration.loadInstrument {
-        try await instrument.load(describe(key), load)
-      } else {
-        try await load()
-      }
-    isFailure = false
-    return value
-  }
-
-  private func noteLoad(since start: Int64, _ isFailure: Bool) {
+  private func noteLoad(since start: Int64, isFailure: Bool) {
     let nanoseconds = store.clock.monotonic - start
     loadCounters.note(isFailure: isFailure, nanoseconds: nanoseconds)
     store.metrics.noteLoad(nanoseconds: nanoseconds)
     store.counters.latencies.loads.record(nanoseconds: nanoseconds)
   }
 
-  private func describe(_ key: String) -> LoadDescription { LoadDescription(key: key, directory: store.directory) }
+  // MARK: Storing
 
-  /// Registers a load for every later write of its key.
-  func begin(_ load: Load, _ options: LoadOptions) throws(CacheError) {
-    load.expect(try EntryTags.make(options.tags))
-    store.journal.lock.withLock { memory.loads.begin(load) }
-  }
-
-  func end(_ load: Load) { store.journal.lock.withLock { memory.loads.end(load) } }
-}
-
-// Storing loaded values.
-
-extension LMDBCache {
   /// Stores a loaded value, unless the key was written since. Failures do not reach the callers, since they have the
   /// value.
-  func keep<V: Codable & Sendable>(
+  private func keep<V: Codable & Sendable>(
     _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis,
-    isCancelled: Bool = false
+    isCancelled: Bool
   ) {
     let key = context.key
     guard context.isStored else { return }
@@ -160,7 +397,7 @@ extension LMDBCache {
           header.revision = inherited.revision
           header.tags = tags?.hashes
           try put(
-            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes
+            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, 
           ) { load.isCurrent(at: inherited.revision, concerned) && !isCancelled }
         }
       }
@@ -191,12 +428,57 @@ extension LMDBCache {
       .error, "loaded value not stored",
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
+}
 
-  func noteUnreadable(_ key: String, _ error: CacheError) {
-    store.counters.misses.increment()
-    events.log(
-      .warning, "cache entry cannot be read, and is loaded anew",
-      ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
+/// One call of a function that loads.
+struct LoadRequest<V: Codable & Sendable>: Sendable {
+  let key: String
+  var options: LoadOptions
+  /// Whether a remembered absence is an answer.
+  let servesAbsence: Bool
+  /// Whether the value is stored.
+  var isStored = true
+  let load: @Sendable (inout LoadContext) async throws -> V?
+}
+
+/// The cached state of a key for a read through a loader.
+private enum LoadStanding<V: Sendable>: Sendable {
+  case served(V?)
+  /// To be loaded. The fallback serves if that fails.
+  case unserved(fallback: V?)
+}
+
+/// The result of a flight.
+private struct LoadedValue<V: Sendable>: Sendable {
+  let value: V?
+  let isStored: Bool
+}
+
+/// The backoff between checks for another process's load.
+private struct LeaseWait {
+  private static let first: Int64 = 500_000
+  private static let longest: Int64 = 20_000_000
+
+  private let end: Int64
+  private var pause = first
+
+  var hasBegun: Bool { pause > Self.first }
+
+  init(limit: Duration) { end = MonotonicClock.nanoseconds.addingClamped(limit.clampedNanoseconds) }
+
+  /// Nanoseconds; `nil` at the end of the wait.
+  mutating func next() -> Int64? {
+    if MonotonicClock.nanoseconds >= end { return nil }
+    defer { pause = min(pause * 2, Self.longest) }
+    return pause
+  }
+}
+
+extension LoadContext {
+  fileprivate init<V>(_ request: LoadRequest<V>) {
+    self.init(
+      key: request.key, lifetime: request.options.lifetime, cost: request.options.cost, tags: request.options.tags)
+    isStored = request.isStored
   }
 }
 
@@ -211,113 +493,5 @@ extension LoadOptions {
     guard let refreshAhead, let lifetime else { return }
     let refresh = now.addingClamped(lifetime.share(refreshAhead).clampedNanoseconds)
     if refresh < header.expires { header.refresh = max(1, refresh) }
-  }
-}
-
-// Loads that bypass stored values, because a remote tier may have newer ones and cannot be reached.
-
-extension LMDBCache {
-  /// Returns the result of `load` without storing it. One run per key at a time; the time limit and pauses of
-  /// ``value(_:forKey:options:load:)`` apply.
-  package func freshValue<V: Codable & Sendable>(
-    _ type: V.Type, forKey key: String, options: LoadOptions?,
-    load: @escaping @Sendable (inout LoadContext) throws -> V
-  ) throws -> V {
-    let options = options ?? configuration.loadOptions
-    try options.validate()
-    let patience = patience(options.timeLimit)
-    while true {
-      let result = try store.flights.value(ByteKey(key), patience) { [self] run -> any Sendable in
-        try begin(run, options)
-        defer { end(run) }
-        var context = LoadContext(unstored: key, options)
-        return FreshValue(value: try settling(key, options) { try timing(key) { try load(&context) } })
-      }
-      // The joined load had another type, or stores its value; it has finished by now.
-      if let fresh = result as? FreshValue<V> { return fresh.value }
-    }
-  }
-
-  package func freshValue<V: Codable & Sendable>(
-    _ type: V.Type, forKey key: String, options: LoadOptions?,
-    load: @escaping @Sendable (inout LoadContext) async throws -> V
-  ) async throws -> V {
-    let options = options ?? configuration.loadOptions
-    try options.validate()
-    let patience = patience(options.timeLimit)
-    while true {
-      let result = try await store.flights.value(ByteKey(key), patience) { [self] run -> any Sendable in
-        try begin(run, options)
-        defer { end(run) }
-        var context = LoadContext(unstored: key, options)
-        return FreshValue(
-          value: try await settling(key, options) { try await timing(key) { try await load(&context) } })
-      }
-      if let fresh = result as? FreshValue<V> { return fresh.value }
-    }
-  }
-}
-
-/// Wraps a value, since optionals lose layers in casts.
-private struct FreshValue<V: Sendable>: Sendable {
-  let value: V
-}
-
-extension LoadContext {
-  fileprivate init(unstored key: String, _ options: LoadOptions) {
-    self.init(key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
-    isStored = false
-  }
-}
-
-/// The writes of a key by other processes that are known when a load begins.
-struct LoadBasis {
-  private struct Record {
-    let stamp: UInt64
-    let tags: EntryTags?
-    /// Removals of many are the only trace of a missing entry.
-    let removals: RemovalMarks
-  }
-
-  private let position: UInt64
-  private let record: Record?
-
-  init(of key: String, in store: DiskStore) {
-    position = store.foreignPosition
-    record = Self.record(key, store)
-  }
-
-  var tags: EntryTags? { record?.tags }
-
-  /// Whether no other process is known to have written the key. The removal of a single missing key leaves no trace.
-  ///
-  /// - Parameter tags: A removal by one of them counts as a write of the key.
-  func isCurrent(_ key: String, _ tags: [EntryTags?], in store: DiskStore) -> Bool {
-    if store.foreignPosition == position { return true }
-    guard let record, let now = Self.record(key, store), now.stamp == record.stamp,
-      now.removals.clear == record.removals.clear,
-      !CacheKey.with(key, { now.removals.prefixes.includes($0.utf8, since: record.removals.prefixes.last) })
-    else { return false }
-    let tagged = record.removals.tag.last
-    if now.removals.tag.last == tagged { return true }
-    // The tags of the older removals are forgotten.
-    if now.removals.tag.forgotten > tagged { return false }
-    do throws(CacheError) {
-      for tags in tags { if let tags, try store.database.isRemoved(tags, writtenAt: tagged) { return false } }
-      return true
-    } catch {
-      return false
-    }
-  }
-
-  private static func record(_ key: String, _ store: DiskStore) -> Record? {
-    do throws(CacheError) {
-      let header = try CacheKey.with(key) { (key) throws(CacheError) in try store.header(key) }
-      return Record(
-        stamp: header?.header.stamp ?? 0, tags: header?.tags, removals: try store.database.removalMarks())
-    } catch {
-      // Returning the error would reach only this caller, which gets the value anyway.
-      return nil
-    }
   }
 }

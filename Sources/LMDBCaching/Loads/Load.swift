@@ -1,47 +1,55 @@
-import Dispatch
 import Platform
 import Synchronization
 
-/// One run of a closure that loads a value.
-///
-/// While the closure runs, ``current`` is its load, in the thread or task that runs it and in the tasks that it starts.
-final class Load: Sendable {
-  /// The load whose closure, or a task that was started in it, is running.
-  @TaskLocal private static var innermost: Load?
+/// How a caller takes part in loads: a task, or a thread that waits.
+package struct LoadCaller: Sendable {
+  /// The executor of a waiting thread; `nil` for a task.
+  let executor: ThreadExecutor?
+  private let innermost: Load?
+  /// Whether the innermost load's own task is the caller, so that the load waits for it.
+  fileprivate let isInLoad: Bool
+  /// Whether it is a thread of Swift's pool that waits.
+  let blocksPool: Bool
 
-  let key: ByteKey
-  private let cache: ObjectIdentifier
-  /// The load that this one was started in, as long as it runs.
-  private let parent: Mutex<Load?>
-  /// Whether the parent's own thread or task started this one, and waits for it.
-  private let isAwaited: Bool
-  private let isWritten = Atomic<Bool>(false)
-  private let invalidation = Atomic<UInt64>(0)
-  private let tags = Mutex(Tags())
-  /// The thread or the task that runs the closure, or 0.
-  private let thread = Atomic<UInt>(0)
-  private let task = Atomic<Int>(0)
+  /// The caller of the function that calls this.
+  package init() { self.init(executor: nil) }
 
-  init(_ key: ByteKey, of cache: SingleFlight) {
-    self.key = key
-    self.cache = ObjectIdentifier(cache)
-    let parent = Load.current
-    self.parent = Mutex(parent)
-    isAwaited = parent?.isRunningHere ?? false
+  private init(executor: ThreadExecutor?) {
+    self.executor = executor
+    innermost = Load.current
+    isInLoad = innermost?.isRunningHere ?? false
+    blocksPool = executor != nil && Load.currentTask != 0 && (!isInLoad || innermost?.blocksPool == true)
   }
 
-  /// The load that this thread or task runs inside, or that it was started in, if that is not over.
-  static var current: Load? { innermost.flatMap { $0.isRunning ? $0 : nil } }
+  /// Work in the background, which no load waits for.
+  init(background executor: ThreadExecutor?) {
+    self.executor = executor
+    innermost = nil
+    isInLoad = false
+    blocksPool = false
+  }
+
+  /// Blocks the calling thread, which runs `body` with the caller's task-local values.
+  package static func wait<R: Sendable>(
+    for body: @escaping @Sendable (LoadCaller) async throws -> R
+  ) throws -> R {
+    // Finds out in which load it is before the wait's own task begins.
+    let executor = ThreadExecutor()
+    let caller = LoadCaller(executor: executor)
+    return try executor.wait { try await body(caller) }
+  }
+
+  /// The load in which it was called, if that is not over.
+  var load: Load? { innermost.flatMap { $0.isRunning ? $0 : nil } }
 
   /// Refuses a load that the caller runs inside, and that would wait for itself.
   ///
   /// - Parameter includesTasks: Whether a task that was started in the load counts as part of it. It is not if the load
-  ///   does not
-  ///   wait for it, which only a wait shows.
+  ///   does not wait for it, which only a wait shows.
   /// - Throws: `.recursiveLoad`
-  static func checkRecursion(_ key: ByteKey, _ cache: SingleFlight, includesTasks: Bool) throws(CacheError) {
-    var next = current
-    var isInside = includesTasks || next?.isRunningHere == true
+  func checkRecursion(_ key: ByteKey, _ cache: SingleFlight, includesTasks: Bool) throws(CacheError) {
+    var next = load
+    var isInside = includesTasks || isInLoad
     while let load = next, isInside {
       if load.key == key, load.cache == ObjectIdentifier(cache) {
         throw CacheError(
@@ -53,6 +61,47 @@ final class Load: Sendable {
     }
   }
 
+  package func sleep(nanoseconds: Int64) async throws {
+    if executor != nil {
+      MonotonicClock.sleep(nanoseconds: nanoseconds)
+    } else {
+      try await Task.sleep(for: .nanoseconds(nanoseconds))
+    }
+  }
+}
+
+/// One run of a closure that loads a value.
+///
+/// While the closure runs, ``current`` is its load, in the task that runs it and in the tasks that it starts.
+final class Load: Sendable {
+  /// The load whose closure, or a task that was started in it, is running.
+  @TaskLocal private static var innermost: Load?
+
+  let key: ByteKey
+  fileprivate let cache: ObjectIdentifier
+  /// The load that this one was started in, as long as it runs.
+  fileprivate let parent: Mutex<Load?>
+  /// Whether the parent's own task started this one, and waits for it.
+  fileprivate let isAwaited: Bool
+  /// Whether the closure runs on a thread of Swift's pool.
+  fileprivate let blocksPool: Bool
+  private let isWritten = Atomic<Bool>(false)
+  private let invalidation = Atomic<UInt64>(0)
+  private let tags = Mutex(Tags())
+  /// The task that runs the closure, or 0.
+  private let task = Atomic<Int>(0)
+
+  init(_ key: ByteKey, of cache: SingleFlight, _ caller: LoadCaller, isOnOwnThread: Bool) {
+    self.key = key
+    self.cache = ObjectIdentifier(cache)
+    parent = Mutex(caller.load)
+    isAwaited = caller.isInLoad
+    blocksPool = caller.executor == nil || !isOnOwnThread && caller.blocksPool
+  }
+
+  /// The load that this task runs inside, or that it was started in, if that is not over.
+  static var current: Load? { innermost.flatMap { $0.isRunning ? $0 : nil } }
+
   /// Runs `body`, which starts work that no load waits for.
   static func leavingCurrent<R>(_ body: () throws -> R) rethrows -> R {
     try $innermost.withValue(nil, operation: body)
@@ -60,36 +109,22 @@ final class Load: Sendable {
 
   // MARK: Running
 
-  func run<R>(_ body: () throws -> R) rethrows -> R {
-    thread.store(PlatformThread.current, ordering: .releasing)
-    defer { end() }
-    return try Self.$innermost.withValue(self) { try body() }
-  }
-
   nonisolated(nonsending) func run<R>(_ body: nonisolated(nonsending) () async throws -> R) async rethrows -> R {
     task.store(Self.currentTask, ordering: .releasing)
-    defer { end() }
+    defer {
+      task.store(0, ordering: .releasing)
+      parent.withLock { $0 = nil }
+    }
     return try await Self.$innermost.withValue(self) { try await body() }
   }
 
-  private func end() {
-    thread.store(0, ordering: .releasing)
-    task.store(0, ordering: .releasing)
-    parent.withLock { $0 = nil }
-  }
+  fileprivate var isRunning: Bool { task.load(ordering: .acquiring) != 0 }
 
-  private var isRunning: Bool { thread.load(ordering: .acquiring) != 0 || task.load(ordering: .acquiring) != 0 }
-
-  /// Whether the calling thread or task runs the closure.
-  private var isRunningHere: Bool {
-    let thread = thread.load(ordering: .acquiring)
-    if thread != 0 { return thread == PlatformThread.current }
-    let task = task.load(ordering: .acquiring)
-    return task != 0 && task == Self.currentTask
-  }
+  /// Whether the calling task runs the closure.
+  fileprivate var isRunningHere: Bool { isRunning && task.load(ordering: .acquiring) == Self.currentTask }
 
   /// A number that no other task has that is alive; 0 outside of tasks.
-  private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue } ?? 0 }
+  fileprivate static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue } ?? 0 }
 
   // MARK: Writes of the key
 
@@ -133,76 +168,5 @@ final class Load: Sendable {
       return tags.expected?.hashes.contains(hash) == true
     }
     if isExpected { supersede() }
-  }
-}
-
-/// Runs the loads of threads beside their callers: those of the background, and those with a time limit.
-///
-/// They are tasks, so that they have the task-local values of their callers, such as the span that is a trace's parent.
-/// They have threads of their own, since they may block: on Linux, Swift's pool and Dispatch's have about as many
-/// threads as there are processors. A load may wait for another one, so the number of threads is not small.
-final class LoadExecutor: TaskExecutor {
-  private static let shared = LoadExecutor()
-
-  private init() {}
-
-  /// Runs `load`, which may block, with the caller's task-local values.
-  static func run(_ load: @escaping @Sendable () -> Void) {
-    Task(executorPreference: shared) { load() }
-  }
-
-  /// Whether the caller is in a task that another executor runs: Swift's pool, or an actor's.
-  static var isOnPool: Bool {
-    withUnsafeCurrentTask { task in
-      guard let task else { return false }
-      return task.unownedTaskExecutor != shared.asUnownedTaskExecutor()
-    }
-  }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let run = { @Sendable [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
-    do throws(SystemError) { try PlatformThread.start(name: "LMDB load", run) } catch {
-      // The system allows no more threads.
-      DispatchQueue.global().async(execute: run)
-    }
-  }
-}
-
-/// The cached state of a key for a read through a loader.
-enum LoadStanding<V> {
-  /// Serve it.
-  case fresh(V?)
-  /// Serve it and reload.
-  case due(V?)
-  /// Serve it only if a load fails.
-  case fallback(V)
-  case missing
-}
-
-/// Counts the runs of the loading closures since the cache was opened.
-final class LoadCounters: Sendable {
-  private let loads = Atomic<Int>(0)
-  private let failures = Atomic<Int>(0)
-  private let nanoseconds = Atomic<Int64>(0)
-  private let stale = Atomic<Int>(0)
-  private let refreshes = Atomic<Int>(0)
-
-  func note(isFailure: Bool, nanoseconds: Int64) {
-    loads.increment()
-    if isFailure { failures.increment() }
-    self.nanoseconds.wrappingAdd(max(0, nanoseconds), ordering: .relaxed)
-  }
-
-  func noteStale() { stale.increment() }
-
-  func noteRefresh() { refreshes.increment() }
-
-  func add(to statistics: inout CacheStatistics) {
-    statistics.loads += loads.load(ordering: .relaxed)
-    statistics.staleServed += stale.load(ordering: .relaxed)
-    statistics.refreshes += refreshes.load(ordering: .relaxed)
-    statistics.failedLoads += failures.load(ordering: .relaxed)
-    statistics.loadTime += .nanoseconds(nanoseconds.load(ordering: .relaxed))
   }
 }

@@ -74,13 +74,10 @@ public struct LoadOptions: Sendable {
 
 /// Wraps every load of a cache, for tracing for example. See ``CacheConfiguration/loadInstrument``.
 ///
-/// Both functions must call `body` once and pass on its result or error. They run inside the caller's task, or in one
-/// that inherits its task-local values.
 public protocol LoadInstrument: Sendable {
-  /// Wraps a blocking load.
-  func load<R>(_ load: LoadDescription, _ body: () throws -> R) rethrows -> R
-
-  /// Wraps an async load.
+  /// Calls `body` once and passes on its result or error.
+  ///
+  /// Runs in a task that has the caller's task-local values; for a blocking load, on the thread that blocks.
   nonisolated(nonsending) func load<R>(
     _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
   ) async rethrows -> R

@@ -5,8 +5,8 @@ import Synchronization
 /// Makes concurrent loads of one key a single one: the first caller leads, the others join and get its outcome. Threads
 /// and tasks fly together, through every cache of the process on the directory.
 ///
-/// A thread without a time limit leads by running its load itself; with one, another thread runs it. A task's load runs
-/// in a task of its own. Waiting tasks hold no thread.
+/// A thread without a time limit runs the load that it leads; with one, another thread does. A task's load runs in a
+/// task of its own. Waiting tasks hold no thread.
 ///
 /// **Waits end.** A load that asks for its own key is an error. A load may still need its waiter in a way that is not
 /// visible, through other loads or another thread. So the wait for another caller's load has a limit; after it *one*
@@ -32,89 +32,69 @@ final class SingleFlight: Sendable {
     var isOver: Bool { timeLimit != nil && MonotonicClock.nanoseconds >= end }
 
     /// - Returns: `nil` without a limit.
-    fileprivate func limit(for flight: Flight, _ waiter: Flight.Waiter) -> Duration? {
+    fileprivate func limit(for flight: Flight, _ waiter: Flight.Waiter, _ caller: LoadCaller) -> Duration? {
       let left = timeLimit.map { _ in Duration.nanoseconds(max(0, end - MonotonicClock.nanoseconds)) }
-      if waiter == .leader || left != nil && Load.current == nil { return left }
+      if waiter == .leader || left != nil && caller.load == nil { return left }
       let limit = waitLimit * (1 << min(flight.generation, 16))
       return min(left ?? limit, limit)
     }
   }
 
+  /// A queue of its own, since loads may block the threads of the shared ones.
+  private static let timers = DispatchQueue(label: "LMDB load limits")
+
   private let flights = Mutex<[ByteKey: Flight]>([:])
 
-  // MARK: Threads
-
-  /// What `load` returns, or the outcome of a load of the key that is under way.
+  /// Returns the result of `load`, or the outcome of a load of the key that is under way.
+  ///
+  /// A task's load without a time limit is cancelled when nothing waits for it any more.
   func value(
-    _ key: ByteKey, _ patience: Patience, _ load: @escaping @Sendable (Load) throws -> any Sendable
-  ) throws -> any Sendable {
+    _ key: ByteKey, _ caller: LoadCaller, _ patience: Patience,
+    _ load: @escaping @Sendable (Load) async throws -> any Sendable
+  ) async throws -> any Sendable {
     var hanging: Flight?
     while true {
-      let (flight, waiter) = try join(key, replacing: hanging, isOfTask: false)
+      try Task.checkCancellation()
+      let (flight, waiter) = try join(key, caller, patience, replacing: hanging)
       if waiter == .leader {
-        let run: @Sendable () -> Outcome = { [self] in
-          finish(flight, Outcome { try flight.load.run { try load(flight.load) } })
+        let run: @Sendable () async -> Outcome = { [self] in
+          let outcome: Outcome
+          do { outcome = .success(try await flight.load.run { try await load(flight.load) }) } catch {
+            outcome = .failure(error)
+          }
+          retire(flight)
+          flight.finish(outcome)
+          return outcome
         }
-        if patience.timeLimit == nil { return try run().get() }
-        LoadExecutor.run { _ = run() }
-      } else if flight.isOfTask && LoadExecutor.isOnPool {
+        if caller.executor != nil, patience.timeLimit == nil { return try await run().get() }
+        flight.begin(on: caller.executor.map { _ in .ofNewThread() }, run)
+      } else if flight.isOfTask, caller.blocksPool {
         // The task may need this very thread.
         leave(flight, waiter, with: nil, keepsLoad: false)
         hanging = flight
         continue
       }
-      if let outcome = wait(for: flight, waiter, patience) { return try outcome.get() }
-      if patience.isOver { throw Self.timedOut(key, patience) }
-      hanging = flight
-    }
-  }
-
-  /// Blocks until the load ends, or the limit is over: nil.
-  private func wait(for flight: Flight, _ waiter: Flight.Waiter, _ patience: Patience) -> Outcome? {
-    let result = AwaitedResult<Outcome?>()
-    flight.wait(as: waiter) { result.finish($0) }
-    let limit = patience.limit(for: flight, waiter) ?? patience.waitLimit
-    if let outcome = result.wait(limit) { return outcome }
-    leave(flight, waiter, with: nil, keepsLoad: patience.timeLimit != nil)
-    // It may have ended just then.
-    return result.wait(.zero) ?? nil
-  }
-
-  // MARK: Tasks
-
-  /// The same for tasks. A load without a time limit is cancelled when nothing waits for it any more.
-  nonisolated(nonsending) func value(
-    _ key: ByteKey, _ patience: Patience, _ load: @escaping @Sendable (Load) async throws -> any Sendable
-  ) async throws -> any Sendable {
-    var hanging: Flight?
-    while true {
-      try Task.checkCancellation()
-      let (flight, waiter) = try join(key, replacing: hanging, isOfTask: true)
-      if waiter == .leader {
-        flight.begin { [self] in
-          let outcome: Outcome
-          do { outcome = .success(try await flight.load.run { try await load(flight.load) }) } catch {
-            outcome = .failure(error)
-          }
-          _ = finish(flight, outcome)
-        }
+      if let outcome = await wait(for: flight, waiter, caller, patience) { return try outcome.get() }
+      if patience.isOver {
+        throw CacheError(
+          .loadTimedOut,
+          "The value of \(quoted(key.string)) was not loaded within \(patience.timeLimit ?? .zero). The load goes on, "
+            + "and its value is stored when it ends.")
       }
-      if let outcome = await wait(for: flight, waiter, patience) { return try outcome.get() }
-      if patience.isOver { throw Self.timedOut(key, patience) }
       hanging = flight
     }
   }
 
   /// Waits until the load ends, the caller is cancelled, or the limit is over: nil.
-  private nonisolated(nonsending) func wait(
-    for flight: Flight, _ waiter: Flight.Waiter, _ patience: Patience
+  private func wait(
+    for flight: Flight, _ waiter: Flight.Waiter, _ caller: LoadCaller, _ patience: Patience
   ) async -> Outcome? {
-    let timer = patience.limit(for: flight, waiter).map { limit in
-      Task { [self] in
-        // The moment at which it ends must be one that a duration can express.
-        do { try await Task.sleep(for: .nanoseconds(limit.clampedNanoseconds)) } catch { return }
-        leave(flight, waiter, with: nil, keepsLoad: patience.timeLimit != nil)
-      }
+    let timer = patience.limit(for: flight, waiter, caller).map { limit in
+      let timer = DispatchSource.makeTimerSource(queue: Self.timers)
+      timer.schedule(deadline: .now() + .nanoseconds(Int(clamping: limit.clampedNanoseconds)))
+      timer.setEventHandler { [self] in leave(flight, waiter, with: nil, keepsLoad: patience.timeLimit != nil) }
+      timer.activate()
+      return timer
     }
     defer { timer?.cancel() }
     return await withTaskCancellationHandler {
@@ -126,17 +106,17 @@ final class SingleFlight: Sendable {
     }
   }
 
-  // MARK: Both
-
   /// The flight to join, or a new one to lead.
   ///
   /// - Parameter hanging: A flight that is not joined any more.
   /// - Throws: `.recursiveLoad`
   private func join(
-    _ key: ByteKey, replacing hanging: Flight?, isOfTask: Bool
+    _ key: ByteKey, _ caller: LoadCaller, _ patience: Patience, replacing hanging: Flight?
   ) throws(CacheError) -> (flight: Flight, waiter: Flight.Waiter) {
-    try Load.checkRecursion(key, self, includesTasks: hanging != nil)
-    let new = Flight(Load(key, of: self), isOfTask: isOfTask, replacing: hanging)
+    try caller.checkRecursion(key, self, includesTasks: hanging != nil)
+    let new = Flight(
+      Load(key, of: self, caller, isOnOwnThread: patience.timeLimit != nil), isOfTask: caller.executor == nil,
+      generation: hanging.map { $0.generation + 1 } ?? 0)
     return flights.withLock { flights in
       // After a write of the key no caller gets a value that was loaded before it.
       if let flight = flights[key], flight !== hanging, !flight.load.isSuperseded, let waiter = flight.join() {
@@ -147,40 +127,24 @@ final class SingleFlight: Sendable {
     }
   }
 
-  /// See ``Flight/waiterCount``; 0 if no load of the key is under way.
+  /// The callers that wait for the key, the leader included. For tests.
   func waiterCount(_ key: ByteKey) -> Int { flights.withLock { $0[key]?.waiterCount ?? 0 } }
 
   private func leave(_ flight: Flight, _ waiter: Flight.Waiter, with outcome: Outcome?, keepsLoad: Bool) {
     if flight.leave(waiter, with: outcome, keepsLoad: keepsLoad) { retire(flight) }
   }
 
-  private func finish(_ flight: Flight, _ outcome: Outcome) -> Outcome {
-    retire(flight)
-    flight.finish(outcome)
-    return outcome
-  }
-
   private func retire(_ flight: Flight) {
     flights.withLock { if $0[flight.load.key] === flight { $0[flight.load.key] = nil } }
   }
-
-  private static func timedOut(_ key: ByteKey, _ patience: Patience) -> CacheError {
-    CacheError(
-      .loadTimedOut,
-      "The value of \(quoted(key.string)) was not loaded within \(patience.timeLimit ?? .zero). The load goes on, and its "
-        + "value is stored when it ends.")
-  }
 }
 
-/// A load that threads and tasks wait for.
-///
-/// The thread that leads it runs it, or another thread or a task of its own. A closure tells a waiter of the outcome:
-/// it wakes a thread and resumes a task.
+/// A load that threads and tasks wait for: a state machine whose events return the resumptions to call.
 final class Flight: Sendable {
   struct Waiter: Hashable {
     fileprivate let number: Int
 
-    /// The caller that made the flight. A thread waits as long as it runs the load.
+    /// The caller that made the flight. A thread that runs the load does not wait for it.
     static let leader = Waiter(number: 0)
   }
 
@@ -203,6 +167,8 @@ final class Flight: Sendable {
     var isKept = false
     var isAbandoned = false
     var outcome: SingleFlight.Outcome?
+
+    var waiterCount: Int { waits.values.count { if case .left = $0 { false } else { true } } }
   }
 
   let load: Load
@@ -212,15 +178,18 @@ final class Flight: Sendable {
   let generation: Int
   private let state = Mutex(State())
 
-  init(_ load: Load, isOfTask: Bool, replacing hanging: Flight?) {
+  init(_ load: Load, isOfTask: Bool, generation: Int) {
     self.load = load
     self.isOfTask = isOfTask
-    generation = hanging.map { $0.generation + 1 } ?? 0
+    self.generation = generation
   }
 
   /// Starts the load's task. The leader does so, once.
-  func begin(_ body: @escaping @Sendable () async -> Void) {
-    let task = Task(operation: body)
+  func begin(on executor: ThreadExecutor?, _ body: @escaping @Sendable () async -> SingleFlight.Outcome) {
+    let task = Task(executorPreference: executor) {
+      _ = await body()
+      executor?.end()
+    }
     let isAbandoned = state.withLock { state in
       state.task = task
       return state.isAbandoned
@@ -239,24 +208,22 @@ final class Flight: Sendable {
     }
   }
 
-  /// How many wait, its leader included. For tests.
-  var waiterCount: Int {
-    state.withLock { $0.waits.values.count { if case .left = $0 { false } else { true } } }
-  }
+  var waiterCount: Int { state.withLock { $0.waiterCount } }
 
   /// Has `resumption` called, once: with the outcome, or with what the waiter leaves with.
   func wait(as waiter: Waiter, _ resumption: @escaping Resumption) {
     let result = state.withLock { state -> SingleFlight.Outcome?? in
-      if case .left(let outcome)? = state.waits[waiter] {
-        state.waits[waiter] = nil
-        return .some(outcome)
+      let outcome: SingleFlight.Outcome?
+      if case .left(let left)? = state.waits[waiter] {
+        outcome = left
+      } else if let finished = state.outcome {
+        outcome = finished
+      } else {
+        state.waits[waiter] = .begun(resumption)
+        return nil
       }
-      if let outcome = state.outcome {
-        state.waits[waiter] = nil
-        return .some(outcome)
-      }
-      state.waits[waiter] = .begun(resumption)
-      return nil
+      state.waits[waiter] = nil
+      return .some(outcome)
     }
     if let result { resumption(result) }
   }
@@ -276,8 +243,7 @@ final class Flight: Sendable {
       case .left, nil: return (false, nil)
       }
       if keepsLoad { state.isKept = true }
-      let isWaitedFor = state.waits.values.contains { if case .left = $0 { false } else { true } }
-      if state.outcome != nil || state.isKept || isWaitedFor { return (false, nil) }
+      if state.outcome != nil || state.isKept || state.waiterCount > 0 { return (false, nil) }
       state.isAbandoned = true
       load.supersede()
       return (true, state.task)
@@ -299,27 +265,5 @@ final class Flight: Sendable {
       return waiting
     }
     for resumption in waiting { resumption(outcome) }
-  }
-}
-
-/// A result that threads wait for.
-final class AwaitedResult<R: Sendable>: Sendable {
-  private let result = Mutex<R?>(nil)
-  private let group = DispatchGroup()
-
-  init() { group.enter() }
-
-  deinit { if result.withLock({ $0 == nil }) { group.leave() } }
-
-  /// To be called once.
-  func finish(_ result: R) {
-    self.result.withLock { $0 = result }
-    group.leave()
-  }
-
-  /// Returns the result, or `nil` if the limit is over before there is one.
-  func wait(_ limit: Duration) -> R? {
-    _ = group.wait(timeout: .now() + .nanoseconds(Int(clamping: limit.clampedNanoseconds)))
-    return result.withLock { $0 }
   }
 }

@@ -18,11 +18,10 @@ public struct CacheConfiguration: Sendable {
   public var disk = Disk()
 
   /// How long callers wait for another load of the same key, in any process, before one of them loads the value itself;
-  /// see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``. More than 0, up to 24 hours; in real time.
+  /// see ``LMDBCache/value(_:forKey:options:load:)``. More than 0, up to 24 hours; in real time.
   public var loadWaitLimit: Duration = .seconds(10)
 
-  /// The default for reads with a loader: see ``LMDBCache/value(_:forKey:options:load:)``. Reads with `expiresIn` or
-  /// `cost` take the rest from here. ``LoadOptions/refreshAhead`` needs a ``LoadOptions/lifetime`` here too.
+  /// The default for reads with a loader: see ``LMDBCache/value(_:forKey:options:load:)``.
   public var loadOptions = LoadOptions()
 
   /// Wraps every load, for tracing spans for example, as `LMDBCachingTracing` does.

@@ -67,7 +67,7 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
     public static let insecureDirectory = Code("insecureDirectory")
     /// The directory is on a file system that is mounted read-only.
     public static let readOnlyFileSystem = Code("readOnlyFileSystem")
-    /// A load asks for the value that it loads; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``.
+    /// A load asks for the value that it loads; see ``LMDBCache/value(_:forKey:options:load:)``.
     public static let recursiveLoad = Code("recursiveLoad")
     /// The closure of a change writes the entry that it changes, or waits for such a write; see
     /// ``LMDBCache/update(_:forKey:expires:cost:_:)``. Either the write or the change was not made.

@@ -24,7 +24,7 @@ extension DistributedCache {
     return try loadedValue(type, key, options, load)
   }
 
-  /// The same for tasks: `load` runs in a task of its own, and waiting holds no thread.
+  /// Returns the value under `key`, or the result of `load`, without blocking a thread.
   @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
@@ -38,17 +38,7 @@ extension DistributedCache {
   func loadedValue<V: Codable & Sendable>(
     _ type: V.Type, _ key: String, _ options: LoadOptions?, _ load: @escaping @Sendable (inout LoadContext) throws -> V
   ) throws -> V {
-    switch try loadStanding(type, key, servesAll ? .local : try standing(key)) {
-    case .value(let value): return value
-    case .stored:
-      return try local.value(type, forKey: key, options: options) { [self] context in
-        try fetchOrLoad(type, &context, options, isAnew: true, load)
-      }
-    case .unstored:
-      return try local.freshValue(type, forKey: key, options: options) { [self] context in
-        try fetchOrLoad(type, &context, options, isAnew: false, load)
-      }
-    }
+    try LoadCaller.wait { [self] caller in try await loadedValue(type, key, options, caller, load) }
   }
 
   @usableFromInline
@@ -56,43 +46,32 @@ extension DistributedCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?,
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V
   ) async throws -> V {
-    var standing = Standing.local
-    if !servesAll { standing = try await self.standing(key) }
-    switch try loadStanding(type, key, standing) {
-    case .value(let value): return value
-    case .stored:
-      return try await local.value(type, forKey: key, options: options) { [self] context in
-        try await fetchOrLoad(type, &context, options, isAnew: true, load)
-      }
-    case .unstored:
-      return try await local.freshValue(type, forKey: key, options: options) { [self] context in
-        try await fetchOrLoad(type, &context, options, isAnew: false, load)
+    try await loadedValue(type, key, options, LoadCaller(), load)
+  }
+
+  private func loadedValue<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ options: LoadOptions?, _ caller: LoadCaller,
+    _ load: @escaping @Sendable (inout LoadContext) async throws -> V
+  ) async throws -> V {
+    // Whether local values are served, and the new one is stored.
+    var isStored = true
+    if !servesAll {
+      switch try await standing(key) {
+      case .local, .absent, .removed: break
+      case .unservable, .expired: isStored = false
+      case .waiting(var entry):
+        do throws(CacheError) {
+          if let value = try local.value(type, of: &entry) { return value }
+        } catch {
+          // What is of another type is loaded, as from any tier.
+          guard error.isOfOneEntry else { throw error }
+        }
+        isStored = false
       }
     }
-  }
-
-  private enum LoadStanding<V> {
-    case value(V)
-    /// What is local is served, and what is found or loaded is stored.
-    case stored
-    /// Neither.
-    case unstored
-  }
-
-  private func loadStanding<V: Codable & Sendable>(
-    _ type: V.Type, _ key: String, _ standing: Standing
-  ) throws -> LoadStanding<V> {
-    switch standing {
-    case .local, .absent, .removed: return .stored
-    case .unservable, .expired: return .unstored
-    case .waiting(var entry):
-      do throws(CacheError) {
-        if let value = try local.value(type, of: &entry) { return .value(value) }
-      } catch {
-        // What is of another type is loaded, as from any tier.
-        guard error.isOfOneEntry else { throw error }
-      }
-      return .unstored
+    return try await local.value(type, forKey: key, options: options, caller, isStored: isStored) {
+      [self, isStored] context in
+      try await fetchOrLoad(type, &context, options, caller, isAnew: isStored, load)
     }
   }
 
@@ -100,61 +79,12 @@ extension DistributedCache {
 
   /// What the other machines may have, or a load.
   private func fetchOrLoad<V: Codable & Sendable>(
-    _ type: V.Type, _ context: inout LoadContext, _ options: LoadOptions?, isAnew: Bool,
-    _ load: (inout LoadContext) throws -> V
-  ) throws -> V {
-    var own = try FleetLoad(context.key, self, isAnew: isAnew)
-    if queue?.find(context.key) != nil {
-      // What the server has is older than what waits to be sent.
-      own.didFailToLook()
-    }
-    while true {
-      switch own.turn.step {
-      case .look:
-        do throws(RemoteTierError) {
-          let replies = try client.sendAndWait([own.look], .read)
-          if let value = own.didLook(type, replies[0], &context) { return value }
-        } catch {
-          own.didFailToLook()
-        }
-      case .ask:
-        do throws(RemoteTierError) {
-          let (lease, found) = try client.sendAndWait(own.takeLease, thenRead: own.look)
-          if let value = own.didAsk(type, lease, found, &context) { return value }
-        } catch {
-          own.didFailToAsk()
-        }
-      case .pause(let nanoseconds):
-        MonotonicClock.sleep(nanoseconds: nanoseconds)
-        own.didPause()
-      case .load(hasLease: false):
-        let value = try load(&context)
-        own.didLoad()
-        return value
-      case .load(hasLease: true):
-        let value: V
-        do { value = try load(&context) } catch {
-          own.release()
-          throw error
-        }
-        own.didLoad()
-        let expires = local.expiry(of: context, options)
-        guard let publication = own.publication(of: value, context, expires: expires) else { return value }
-        do throws(RemoteTierError) {
-          own.didPublish(try client.sendAndWait([publication], .write)[0], expires: expires, &context)
-        } catch {
-          own.didFailToPublish()
-        }
-        return value
-      }
-    }
-  }
-
-  private func fetchOrLoad<V: Codable & Sendable>(
-    _ type: V.Type, _ context: inout LoadContext, _ options: LoadOptions?, isAnew: Bool,
+    _ type: V.Type, _ context: inout LoadContext, _ options: LoadOptions?, _ caller: LoadCaller,
+    isAnew: Bool,
     _ load: (inout LoadContext) async throws -> V
   ) async throws -> V {
     var own = try FleetLoad(context.key, self, isAnew: isAnew)
+    // What the server has is older than what waits to be sent.
     if queue?.find(context.key) != nil { own.didFailToLook() }
     while true {
       switch own.turn.step {
@@ -173,7 +103,7 @@ extension DistributedCache {
           own.didFailToAsk()
         }
       case .pause(let nanoseconds):
-        try await Task.sleep(for: .nanoseconds(nanoseconds))
+        try await caller.sleep(nanoseconds: nanoseconds)
         own.didPause()
       case .load(hasLease: false):
         let value = try await load(&context)

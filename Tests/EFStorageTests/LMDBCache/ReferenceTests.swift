@@ -34,7 +34,7 @@ struct ReferenceTests {
       (7, { cache.efStorage.key = 7 }),
       (7, { cache.memory.removeAll() }),
       (nil, { try cache.trim(to: .count(0)) }),
-      (8, { _ = try cache.value(Int.self, forKey: "key") { 8 } }),
+      (8, { _ = try cache.value(Int.self, forKey: "key") { _ in 8 } }),
       (nil, { try cache.disk.trim(to: .count(0)) }),
     ]
     for (number, (expected, change)) in changes.enumerated() {
@@ -127,8 +127,7 @@ struct ReferenceTests {
     #expect(try EFStorageLMDBCacheRef<Int>.forKey("tagged", in: cache).update { $0 = 2 } == 2)
     try await cache.removeAll(.tag("tag"))
     #expect(!cache.contains("tagged"))
-    let brief = EFStorageLMDBCache<NSString>(
-      wrappedValue: "none", forKey: "brief", in: cache, expires: .after(.seconds(10)))
+    let brief = EFStorageLMDBCache<NSString>(wrappedValue: "none", forKey: "brief", in: cache, expires: .after(.seconds(10)))
     #expect(try brief.update { $0 = "text" } == "text" && brief.wrappedValue == "text")
     clock.advance(by: .seconds(11))
     #expect(brief.wrappedValue == "none")
@@ -200,7 +199,7 @@ struct ReferenceTests {
       clock.advance(by: .seconds(60))
       cache.store.maintenance.enqueue()
       // Jobs run in order, so this waits for earlier ones.
-      try cache.store.writer.run {}
+      try cache.store.writer.run { .success(()) }
       #expect(reference.content == 1)
     }
     try cache.trim(to: .age(.seconds(120)))

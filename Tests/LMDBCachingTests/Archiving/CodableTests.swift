@@ -174,7 +174,7 @@ import Testing
     }
     #expect(throws: Failure.self) { try cache.read { _ in throw Failure() } }
     #expect(throws: Failure.self) { try cache.withBytes(forKey: "key") { _ in throw Failure() } }
-    #expect(throws: Failure.self) { try cache.value(Int.self, forKey: "absent", load: { throw Failure() }) }
+    #expect(throws: Failure.self) { try cache.value(Int.self, forKey: "absent", load: { _ in throw Failure() }) }
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     #expect(!cache.contains("absent"))
     try cache.close()

@@ -220,7 +220,7 @@ import Testing
       },
       Use(testDescription: "look") { cache in
         _ = try cache.value(Int.self, forKey: "key", expires: .sliding(.seconds(1)))
-        _ = try cache.value(Int.self, forKey: "key") { 1 }
+        _ = try cache.value(Int.self, forKey: "key") { _ in 1 }
         _ = try cache.entries(withPrefix: "key")
         try cache.flush()
       },

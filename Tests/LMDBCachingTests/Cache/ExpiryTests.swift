@@ -64,7 +64,7 @@ import Testing
       }
       try cache.set(text, forKey: "key", expires: .after(.seconds(100)))
       for (key, expires) in [("never", nil), ("later", Duration.seconds(5_000))] {
-        try cache.set(text, forKey: key, expires: expires.map { .after($0) } ?? .never)
+        try cache.set(text, forKey: key, expires: .after(expires))
       }
       try place.settle(cache)
       var versions = Set<EntryVersion>()
@@ -129,9 +129,11 @@ import Testing
     try expect("key", in: cache, isLive: false)
     let loads = Guarded(0)
     for round in 1...3 {
-      let value = try cache.value(Int.self, forKey: "load", expires: .after(expiry)) {
-        loads {
-          $0 += 1; return $0
+      let value = try cache.value(Int.self, forKey: "load") { context in
+        context.lifetime = expiry
+        return loads {
+          $0 += 1
+          return $0
         }
       }
       #expect(value == round)
@@ -205,8 +207,7 @@ import Testing
     let cache = try open()
     for index in 0..<100 {
       try cache.set(
-        String(repeating: "v", count: index * 30), forKey: "k\(index)",
-        expires: .after(.seconds(index % 2 == 0 ? 5 : 500)))
+        String(repeating: "v", count: index * 30), forKey: "k\(index)", expires: .after(.seconds(index % 2 == 0 ? 5 : 500)))
     }
     try cache.set("v", forKey: "never")
     #expect(cache.count == 101)

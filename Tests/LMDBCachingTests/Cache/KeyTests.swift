@@ -113,11 +113,11 @@ import Testing
   @Test func singleFlightsOfEquivalentKeysAreApart() throws {
     let cache = try directory.open()
     for (index, key) in Keys.equivalent.enumerated() {
-      #expect(try cache.value(Int.self, forKey: key, load: { index }) == index)
+      #expect(try cache.value(Int.self, forKey: key, load: { _ in index }) == index)
     }
     // A load of one key does not wait for the other's.
-    let inner = try cache.value(Int.self, forKey: "x-é") {
-      try cache.value(Int.self, forKey: "x-e\u{301}", load: { 1 }) + 1
+    let inner = try cache.value(Int.self, forKey: "x-é") { _ in
+      try cache.value(Int.self, forKey: "x-e\u{301}", load: { _ in 1 }) + 1
     }
     #expect(inner == 2)
     #expect(try cache.value(Int.self, forKey: "x-e\u{301}") == 1)
@@ -127,7 +127,7 @@ import Testing
   @Test func asyncSingleFlightsOfEquivalentKeysAreApart() async throws {
     let cache = try directory.open()
     for (index, key) in Keys.equivalent.enumerated() {
-      let value = try await cache.value(Int.self, forKey: key) { () async throws -> Int in index }
+      let value = try await cache.value(Int.self, forKey: key) { _ async throws -> Int in index }
       #expect(value == index)
     }
     try await cache.close()

@@ -14,17 +14,11 @@ import Testing
 
     func note(_ line: String) { lines.withLock { $0.append(line) } }
 
-    func load<R>(_ load: LoadDescription, _ body: () throws -> R) rethrows -> R {
-      note("begin \(load.key)")
-      defer { note("end \(load.key)") }
-      return try Self.$key.withValue(load.key, operation: body)
-    }
-
     nonisolated(nonsending) func load<R>(
       _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
     ) async rethrows -> R {
-      note("begin task \(load.key)")
-      defer { note("end task \(load.key)") }
+      note("begin \(load.key)")
+      defer { note("end \(load.key)") }
       return try await Self.$key.withValue(load.key) { try await body() }
     }
   }
@@ -34,10 +28,10 @@ import Testing
   @Test func everyLoadRunsInside() throws {
     let notebook = Notebook()
     let cache = try directory.open { $0.loadInstrument = notebook }
-    #expect(try cache.value(String.self, forKey: "a") { Notebook.key! } == "a")
-    #expect(try cache.value(String.self, forKey: "a") { "no load" } == "a")
+    #expect(try cache.value(String.self, forKey: "a") { _ in Notebook.key! } == "a")
+    #expect(try cache.value(String.self, forKey: "a") { _ in "no load" } == "a")
     #expect(try cache.value(String.self, forKey: "b", options: LoadOptions()) { _ in Notebook.key! } == "b")
-    #expect(throws: Failure.self) { try cache.value(String.self, forKey: "c") { throw Failure() } }
+    #expect(throws: Failure.self) { try cache.value(String.self, forKey: "c") { _ in throw Failure() } }
     #expect(
       notebook.lines.withLock { $0 } == ["begin a", "end a", "begin b", "end b", "begin c", "end c"])
     #expect(cache.statistics.loads == 3 && cache.statistics.failedLoads == 1)
@@ -47,12 +41,12 @@ import Testing
   @Test func thoseOfTasksToo() async throws {
     let notebook = Notebook()
     let cache = try directory.open { $0.loadInstrument = notebook }
-    #expect(try await cache.value(String.self, forKey: "a") { await Task { Notebook.key! }.value } == "a")
+    #expect(try await cache.value(String.self, forKey: "a") { _ in await Task { Notebook.key! }.value } == "a")
     #expect(try await cache.value(String.self, forKey: "b", options: LoadOptions()) { _ in Notebook.key! } == "b")
-    await #expect(throws: Failure.self) { try await cache.value(String.self, forKey: "c") { throw Failure() } }
+    await #expect(throws: Failure.self) { try await cache.value(String.self, forKey: "c") { _ in throw Failure() } }
     #expect(
       notebook.lines.withLock { $0 } == [
-        "begin task a", "end task a", "begin task b", "end task b", "begin task c", "end task c",
+        "begin a", "end a", "begin b", "end b", "begin c", "end c",
       ])
     try await cache.close()
   }

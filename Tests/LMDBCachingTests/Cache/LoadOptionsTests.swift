@@ -274,8 +274,8 @@ import Testing
   @Test func aLoadOfAProcessThatIsAloneIsNotCommittedAtOnce() throws {
     let cache = try open { neverCommitting(&$0) }
     let commits = cache.statistics.commits
-    for index in 0..<10 { #expect(try cache.value(Int.self, forKey: "\(index)") { index } == index) }
-    try cache.store.writer.run {}
+    for index in 0..<10 { #expect(try cache.value(Int.self, forKey: "\(index)") { _ in index } == index) }
+    try cache.store.writer.run { .success(()) }
     #expect(cache.statistics.commits == commits)
     try cache.close()
   }

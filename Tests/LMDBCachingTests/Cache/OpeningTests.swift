@@ -106,7 +106,7 @@ import Testing
     #expect(errorCode { try cache.setObject(NSString(string: "2"), forKey: "key") } == .closed)
     #expect(errorCode { try cache.value(Int.self, forKey: "key") } == .closed)
     #expect(errorCode { try cache.object(forKey: "key") } == .closed)
-    #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { 3 }) } == .closed)
+    #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { _ in 3 }) } == .closed)
     #expect(errorCode { try cache.removeValue(forKey: "key") } == .closed)
     #expect(errorCode { try cache.removeAll() } == .closed)
     #expect(errorCode { try cache.removeAll(.prefix("k")) } == .closed)

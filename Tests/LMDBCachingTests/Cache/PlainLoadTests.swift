@@ -22,15 +22,15 @@ import Testing
   }
 
   private func value(
-    _ cache: LMDBCache, isTask: Bool, expiresIn: Duration? = nil, cost: Int? = nil,
+    _ cache: LMDBCache, isTask: Bool, options: LoadOptions? = nil,
     load: @escaping @Sendable () throws -> Int
   ) async throws -> Int {
     if isTask {
-      return try await cache.value(Int.self, forKey: "key", expires: .after(expiresIn), cost: cost) {
-        () async throws -> Int in try load()
+      return try await cache.value(Int.self, forKey: "key", options: options) {
+        _ async throws -> Int in try load()
       }
     }
-    return try sync { try cache.value(Int.self, forKey: "key", expires: .after(expiresIn), cost: cost, load: load) }
+    return try sync { try cache.value(Int.self, forKey: "key", options: options) { _ in try load() } }
   }
 
   // Keeps the compiler from choosing the asynchronous form.
@@ -49,7 +49,9 @@ import Testing
     #expect(try await value(cache, isTask: isTask) { 2 } == 2)
     // Options of the call take precedence.
     try cache.removeValue(forKey: "key")
-    #expect(try await value(cache, isTask: isTask, expires: .after(.seconds(50)), cost: 3) { 3 } == 3)
+    var options = LoadOptions(lifetime: .seconds(50))
+    (options.cost, options.tags) = (3, ["a"])
+    #expect(try await value(cache, isTask: isTask, options: options) { 3 } == 3)
     let other = try #require(try cache.entry(forKey: "key"))
     #expect(other.cost == 3)
     #expect(other.expiration?.timeIntervalSince(clock.date) == 50)
@@ -99,17 +101,6 @@ import Testing
     clock.advance(by: .seconds(6))
     #expect(try await value(cache, isTask: isTask) { 2 } == 1)
     #expect(try await becomesTrue(within: .seconds(600)) { try cache.value(Int.self, forKey: "key") == 2 })
-    try await cache.close()
-  }
-
-  /// With a lifetime of zero or less, callers get the value and nothing is stored, not even a stale one.
-  @Test(arguments: [false, true], [Duration.zero, .seconds(5)])
-  func nothingIsKeptForNoTime(_ isTask: Bool, _ servedFor: Duration) async throws {
-    let cache = try open { $0.staleWhileRevalidate = servedFor }
-    for (number, lifetime) in [Duration.zero, .seconds(-5)].enumerated() {
-      #expect(try await value(cache, isTask: isTask, expires: .after(lifetime)) { number } == number)
-      #expect(try cache.value(Int.self, forKey: "key") == nil)
-    }
     try await cache.close()
   }
 }

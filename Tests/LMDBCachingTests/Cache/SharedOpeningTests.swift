@@ -55,8 +55,8 @@ import Testing
         try cache.set("something", forKey: key)
         let version = try #require(try cache.entry(forKey: key)).version
         #expect(try cache.set(value, forKey: key, if: .version(version)))
-      case .load: _ = try cache.sync { try cache.value(String.self, forKey: key) { value } }
-      case .loadInTask: _ = try await cache.value(String.self, forKey: key) { () async throws -> String in value }
+      case .load: _ = try cache.sync { try cache.value(String.self, forKey: key) { _ in value } }
+      case .loadInTask: _ = try await cache.value(String.self, forKey: key) { _ async throws -> String in value }
       case .disk: try cache.withoutMemory.set(value, forKey: key)
       case .touch:
         try cache.set(value, forKey: key)
@@ -188,11 +188,6 @@ import Testing
 
   private final class Counter: LoadInstrument {
     let count = Atomic<Int>(0)
-
-    func load<R>(_ load: LoadDescription, _ body: () throws -> R) rethrows -> R {
-      count.add(1, ordering: .relaxed)
-      return try body()
-    }
 
     nonisolated(nonsending) func load<R>(
       _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R

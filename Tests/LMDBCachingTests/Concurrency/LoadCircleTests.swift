@@ -57,8 +57,8 @@ import Testing
   @Test func aLoadWhoseChildTaskNeedsItIsAnError() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
     let code = await errorCode {
-      try await cache.value(Int.self, forKey: "key") {
-        async let inner = cache.value(Int.self, forKey: "key") { 1 }
+      try await cache.value(Int.self, forKey: "key") { _ in
+        async let inner = cache.value(Int.self, forKey: "key") { _ in 1 }
         return try await inner + 1
       }
     }
@@ -69,10 +69,10 @@ import Testing
   @Test func aLoadThatWaitsForAnotherThreadWithItsKeyEnds() throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
     let isDone = finishes {
-      let value = try? cache.value(Int.self, forKey: "key") {
+      let value = try? cache.value(Int.self, forKey: "key") { _ in
         let inner = Guarded(0)
         concurrently(1) { _ in
-          let value = try? cache.value(Int.self, forKey: "key", load: { 1 })
+          let value = try? cache.value(Int.self, forKey: "key", load: { _ in 1 })
           inner { $0 = value ?? -1 }
         }
         return inner.current + 1
@@ -90,14 +90,14 @@ import Testing
     let gate = Gate()
     let isLoading = Guarded(false)
     let first = Task {
-      try await cache.value(Int.self, forKey: "key") {
+      try await cache.value(Int.self, forKey: "key") { _ in
         isLoading { $0 = true }
         await gate.wait()
         return 1
       }
     }
     while !isLoading.current { await Task.yield() }
-    #expect(try await cache.value(Int.self, forKey: "key") { 2 } == 2)
+    #expect(try await cache.value(Int.self, forKey: "key") { _ in 2 } == 2)
     #expect(try cache.value(Int.self, forKey: "key") == 2)
     await gate.open(whenWaiting: { true })
     #expect(try await first.value == 1)
@@ -111,7 +111,7 @@ import Testing
     let start = MonotonicClock.nanoseconds
     let tasks = (0..<100).map { _ in
       Task {
-        try await cache.value(Int.self, forKey: "key") {
+        try await cache.value(Int.self, forKey: "key") { _ in
           loads { $0 += 1 }
           while !isReleased.current { try await Task.sleep(for: .milliseconds(1)) }
           return 1
@@ -131,12 +131,12 @@ import Testing
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let loads = Guarded(0)
     let inner = Guarded<Task<Int, any Error>?>(nil)
-    let value = try await cache.value(Int.self, forKey: "key") {
+    let value = try await cache.value(Int.self, forKey: "key") { _ in
       loads { $0 += 1 }
       let hasStarted = Guarded(false)
       let task = Task {
         hasStarted { $0 = true }
-        return try await cache.value(Int.self, forKey: "key") {
+        return try await cache.value(Int.self, forKey: "key") { _ in
           loads { $0 += 1 }
           return 2
         }
@@ -156,10 +156,10 @@ import Testing
     let cache = try directory.open()
     let inner = Guarded<Task<Int, any Error>?>(nil)
     let gate = Gate()
-    _ = try await cache.value(Int.self, forKey: "key") {
+    _ = try await cache.value(Int.self, forKey: "key") { _ in
       let task = Task {
         await gate.wait()
-        return try await cache.value(Int.self, forKey: "key") { 2 }
+        return try await cache.value(Int.self, forKey: "key") { _ in 2 }
       }
       inner { $0 = task }
       return 1
@@ -175,21 +175,21 @@ import Testing
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let hop = DispatchQueue(label: "hop")
     let onOtherQueue = errorCode {
-      try cache.value(Int.self, forKey: "key") {
-        try hop.sync { try cache.value(Int.self, forKey: "key", load: { 1 }) }
+      try cache.value(Int.self, forKey: "key") { _ in
+        try hop.sync { try cache.value(Int.self, forKey: "key", load: { _ in 1 }) }
       }
     }
     #expect(onOtherQueue == .recursiveLoad)
     @Sendable func load(_ key: Int) throws -> Int {
-      try cache.value(Int.self, forKey: "key\(key)") { try load(1 - key) }
+      try cache.value(Int.self, forKey: "key\(key)") { _ in try load(1 - key) }
     }
     @Sendable func loadInTask(_ key: Int) async throws -> Int {
-      try await cache.value(Int.self, forKey: "task\(key)") { try await loadInTask(1 - key) }
+      try await cache.value(Int.self, forKey: "task\(key)") { _ in try await loadInTask(1 - key) }
     }
     #expect(errorCode { try load(0) } == .recursiveLoad)
     #expect(await errorCode { try await loadInTask(0) } == .recursiveLoad)
-    #expect(try await cache.value(Int.self, forKey: "key0") { 1 } == 1)
-    #expect(try await cache.value(Int.self, forKey: "task1") { 1 } == 1)
+    #expect(try await cache.value(Int.self, forKey: "key0") { _ in 1 } == 1)
+    #expect(try await cache.value(Int.self, forKey: "task1") { _ in 1 } == 1)
     try await cache.close()
   }
 }

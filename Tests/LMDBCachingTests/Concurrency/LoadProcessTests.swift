@@ -24,7 +24,7 @@ import Testing
           var failures = 0
           for index in 0..<1_000 {
             let key = "k\((index * 7_919 + task * 31) % 1_000)"
-            let value = try? await cache.value(String.self, forKey: key) { () async throws -> String in
+            let value = try? await cache.value(String.self, forKey: key) { _ async throws -> String in
               await Task.yield()
               return key
             }
@@ -50,7 +50,7 @@ import Testing
         group.addTask {
           for index in 0..<100 {
             let key = "k\((index * 13 + task) % 100)"
-            let value = try? await cache.value(String.self, forKey: key) { () async throws -> String in
+            let value = try? await cache.value(String.self, forKey: key) { _ async throws -> String in
               try await Task.sleep(for: .microseconds(200))
               return key
             }
@@ -74,7 +74,7 @@ import Testing
     let found = Guarded<String?>(nil)
     let isDone = finishes {
       let group = DispatchGroup()
-      inBackground(group) { found { $0 = try? cache.value(String.self, forKey: "key") { "own" } } }
+      inBackground(group) { found { $0 = try? cache.value(String.self, forKey: "key") { _ in "own" } } }
       #expect(eventually { cache.statistics.misses == 1 })
       body()
       group.wait()
@@ -111,7 +111,7 @@ import Testing
       #expect(child.readLine() == "loading")
       let group = DispatchGroup()
       inBackground(group) {
-        let found = errorCode { try cache.value(String.self, forKey: key) { "own" } }
+        let found = errorCode { try cache.value(String.self, forKey: key) { _ in "own" } }
         code { $0 = found }
       }
       #expect(eventually { cache.statistics.misses == round })
@@ -122,7 +122,7 @@ import Testing
     }
     #expect(code.current == .loadFailed)
     #expect(cache.statistics.failedLoads == 0)
-    #expect(try cache.value(String.self, forKey: "key1") { "own" } == "own", "A later caller asks the source.")
+    #expect(try cache.value(String.self, forKey: "key1") { _ in "own" } == "own", "A later caller asks the source.")
     child.end()
     try cache.close()
   }
@@ -134,7 +134,7 @@ import Testing
     child.send("slowload key")
     #expect(child.readLine() == "loading")
     child.suspend()
-    #expect(try cache.value(String.self, forKey: "key") { "own" } == "own")
+    #expect(try cache.value(String.self, forKey: "key") { _ in "own" } == "own")
     // A load does not see writes that are uncommitted when it ends.
     try cache.flush()
     child.resume()
@@ -193,7 +193,7 @@ import Testing
     let cache = try directory.open()
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=600000") == "ok")
-    let value = try cache.value(String.self, forKey: "user:1") { () throws -> String in
+    let value = try cache.value(String.self, forKey: "user:1") { _ throws -> String in
       let position = cache.store.foreignPosition
       #expect(child.run("removeprefix user:") == "ok")
       child.kill()

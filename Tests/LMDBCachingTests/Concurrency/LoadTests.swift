@@ -75,7 +75,7 @@ import Testing
       #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == write.left)
     }
     try cache.removeValue(forKey: "key")
-    #expect(try cache.value(Int.self, forKey: "key", load: { 3 }) == 3)
+    #expect(try cache.value(Int.self, forKey: "key", load: { _ in 3 }) == 3)
     #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == 3)
     if threshold == 1 {
       try cache.removeAll()
@@ -108,7 +108,7 @@ import Testing
   @Test func aWriteOfAnotherKeyIsNoObstacle() throws {
     let cache = try directory.open()
     #expect(
-      try cache.value(Int.self, forKey: "key") {
+      try cache.value(Int.self, forKey: "key") { _ in
         for index in 0..<5_000 { try cache.set(index, forKey: "key\(index)") }
         try cache.removeValue(forKey: "key1")
         return 1
@@ -123,7 +123,7 @@ import Testing
     let group = DispatchGroup()
     for number in 1...20 {
       inBackground(group) {
-        let value = try? cache.value(Int.self, forKey: "key") {
+        let value = try? cache.value(Int.self, forKey: "key") { _ in
           loads { $0 += 1 }
           _ = eventually { isReleased.current }
           return 1
@@ -145,13 +145,13 @@ import Testing
     let cache = try directory.open()
     let other = try cacheProcess()
     #expect(other.run("open \(directory.path) interval=1") == "ok")
-    let loaded = try cache.value(String.self, forKey: "key") {
+    let loaded = try cache.value(String.self, forKey: "key") { _ in
       #expect(other.run("write key theirs") == "ok")
       return "mine"
     }
     #expect(loaded == "mine")
     #expect(try cache.value(String.self, forKey: "key") == "theirs")
-    let second = try cache.value(String.self, forKey: "second") {
+    let second = try cache.value(String.self, forKey: "second") { _ in
       #expect(other.run("write third theirs") == "ok")
       return "mine"
     }
@@ -167,7 +167,7 @@ import Testing
     let first = Guarded<Int?>(nil)
     let group = DispatchGroup()
     inBackground(group) {
-      let value = try? cache.value(Int.self, forKey: "key") {
+      let value = try? cache.value(Int.self, forKey: "key") { _ in
         isLoading { $0 = true }
         _ = eventually { isReleased.current }
         return 1
@@ -176,7 +176,7 @@ import Testing
     }
     #expect(eventually { isLoading.current })
     try cache.removeValue(forKey: "key")
-    #expect(try cache.value(Int.self, forKey: "key", load: { 2 }) == 2)
+    #expect(try cache.value(Int.self, forKey: "key", load: { _ in 2 }) == 2)
     isReleased { $0 = true }
     group.wait()
     #expect(first.current == 1)
@@ -189,7 +189,7 @@ import Testing
     let isLoading = Guarded(false)
     let isOver = Guarded(false)
     let task = Task {
-      try await cache.value(Int.self, forKey: "key") {
+      try await cache.value(Int.self, forKey: "key") { _ in
         isLoading { $0 = true }
         // Ignores cancellation.
         while !Task.isCancelled { await Task.yield() }
@@ -202,7 +202,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
     while !isOver.current { await Task.yield() }
     // Runs after the first load's task has finished.
-    #expect(try await cache.value(Int.self, forKey: "key") { 2 } == 2)
+    #expect(try await cache.value(Int.self, forKey: "key") { _ in 2 } == 2)
     for _ in 0..<1_000 { await Task.yield() }
     #expect(try cache.value(Int.self, forKey: "key") == 2)
     try await cache.close()
@@ -228,7 +228,7 @@ import Testing
       if value < floor { Issue.record("\(keys[key]) is \(value), and \(floor) was written before") }
     }
     @Sendable func loadOnThisThread(_ key: Int, _ cache: LMDBCache, _ pauses: Int) throws -> Int {
-      try cache.value(Int.self, forKey: keys[key]) {
+      try cache.value(Int.self, forKey: keys[key]) { _ in
         let value = source[key].current
         for _ in 0..<pauses { sched_yield() }
         return value
@@ -281,7 +281,7 @@ import Testing
             let key = Int.random(in: keys.indices, using: &random)
             let pauses = Int.random(in: 0..<5, using: &random)
             let floor = written[key].current
-            let value = try await cache.value(Int.self, forKey: keys[key]) {
+            let value = try await cache.value(Int.self, forKey: keys[key]) { _ in
               let value = source[key].current
               for _ in 0..<pauses { await Task.yield() }
               return value

@@ -54,7 +54,7 @@ import Testing
     do {
       switch number % 5 {
       case 0, 1:
-        let value = try await cache.value(Int.self, forKey: key) { () async throws -> Int in
+        let value = try await cache.value(Int.self, forKey: key) { _ async throws -> Int in
           for _ in 0..<number % 7 { await Task.yield() }
           try Task.checkCancellation()
           return number % 100

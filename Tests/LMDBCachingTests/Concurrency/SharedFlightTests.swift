@@ -22,7 +22,7 @@ import Testing
       inBackground(threads) {
         for step in 0..<count {
           let number = key(asker, step)
-          let value = try? caches[asker % cacheCount].value(Int.self, forKey: "key\(number)") {
+          let value = try? caches[asker % cacheCount].value(Int.self, forKey: "key\(number)") { _ in
             loads { $0[number] += 1 }
             usleep(200)
             return number
@@ -37,7 +37,7 @@ import Testing
           for step in 0..<count {
             let number = key(asker, step)
             let value = try? await caches[asker % cacheCount].value(Int.self, forKey: "key\(number)") {
-              () async throws -> Int in
+              _ async throws -> Int in
               loads { $0[number] += 1 }
               try await Task.sleep(for: .microseconds(200))
               return number
@@ -63,7 +63,7 @@ import Testing
     let (isLoading, isReleased) = (Guarded(false), Guarded(false))
     let thread = DispatchGroup()
     inBackground(thread) {
-      _ = try? cache.value(Int.self, forKey: "key") {
+      _ = try? cache.value(Int.self, forKey: "key") { _ in
         isLoading { $0 = true }
         _ = eventually { isReleased.current }
         return 1
@@ -71,7 +71,7 @@ import Testing
     }
     #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
     let tasks = (0..<64).map { _ in
-      Task { try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 } }
+      Task { try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in 2 } }
     }
     // The pool is free: tasks still run.
     #expect(try await becomesTrue(within: .seconds(600)) { waiters(cache) == 65 })
@@ -87,7 +87,7 @@ import Testing
     let gate = Gate()
     let isLoading = Guarded(false)
     let task = Task {
-      try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+      try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in
         isLoading { $0 = true }
         await gate.wait()
         throw Failure()
@@ -98,7 +98,7 @@ import Testing
     let threads = DispatchGroup()
     for _ in 0..<8 {
       inBackground(threads) {
-        do { _ = try cache.value(Int.self, forKey: "key", load: { 2 }) } catch is Failure {
+        do { _ = try cache.value(Int.self, forKey: "key", load: { _ in 2 }) } catch is Failure {
           failures { $0 += 1 }
         } catch {}
       }
@@ -115,7 +115,7 @@ import Testing
     let gate = Gate()
     let isLoading = Guarded(false)
     let task = Task {
-      try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+      try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in
         isLoading { $0 = true }
         await gate.wait()
         return Task.isCancelled ? -1 : 1
@@ -125,7 +125,7 @@ import Testing
     let found = Guarded<Int?>(nil)
     let thread = DispatchGroup()
     inBackground(thread) {
-      let value = try? cache.value(Int.self, forKey: "key", load: { 2 })
+      let value = try? cache.value(Int.self, forKey: "key", load: { _ in 2 })
       found { $0 = value }
     }
     #expect(try await becomesTrue(within: .seconds(600)) { waiters(cache) == 2 })
@@ -142,7 +142,7 @@ import Testing
     let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<Int?>(nil))
     let thread = DispatchGroup()
     inBackground(thread) {
-      let value = try? cache.value(Int.self, forKey: "key") {
+      let value = try? cache.value(Int.self, forKey: "key") { _ in
         isLoading { $0 = true }
         _ = eventually { isReleased.current }
         return 1
@@ -150,7 +150,7 @@ import Testing
       found { $0 = value }
     }
     #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
-    let task = Task { try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 } }
+    let task = Task { try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in 2 } }
     #expect(try await becomesTrue(within: .seconds(600)) { waiters(cache) == 2 })
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
@@ -166,17 +166,17 @@ import Testing
     let found = Guarded<Int?>(nil)
     let thread = DispatchGroup()
     inBackground(thread) {
-      let value = try? cache.value(Int.self, forKey: "thread") {
+      let value = try? cache.value(Int.self, forKey: "thread") { _ in
         arrived { $0 += 1 }
         _ = eventually { arrived.current == 2 }
-        return try cache.value(Int.self, forKey: "task", load: { 5 })
+        return try cache.value(Int.self, forKey: "task", load: { _ in 5 })
       }
       found { $0 = value }
     }
-    let value = try await cache.value(Int.self, forKey: "task") { () async throws -> Int in
+    let value = try await cache.value(Int.self, forKey: "task") { _ async throws -> Int in
       arrived { $0 += 1 }
       while arrived.current < 2 { await Task.yield() }
-      return try await cache.value(Int.self, forKey: "thread") { () async throws -> Int in 5 }
+      return try await cache.value(Int.self, forKey: "thread") { _ async throws -> Int in 5 }
     }
     #expect(value == 5)
     #expect(try await becomesTrue(within: .seconds(600)) { found.current == 5 })
@@ -190,12 +190,12 @@ import Testing
       let tasks = (0..<64).map { number in
         Task { () -> Int in
           if number == 0 {
-            return try await cache.value(Int.self, forKey: "\(round)") { () async throws -> Int in
+            return try await cache.value(Int.self, forKey: "\(round)") { _ async throws -> Int in
               for _ in 0..<20 { await Task.yield() }
               return round
             }
           }
-          return try Self.onThisThread { try cache.value(Int.self, forKey: "\(round)") { round } }
+          return try Self.onThisThread { try cache.value(Int.self, forKey: "\(round)") { _ in round } }
         }
       }
       for task in tasks { #expect(try await task.value == round) }
@@ -211,7 +211,7 @@ import Testing
     let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<[Int?]>([]))
     let threads = DispatchGroup()
     inBackground(threads) {
-      let value = try? caches[0].value(Int.self, forKey: "key") {
+      let value = try? caches[0].value(Int.self, forKey: "key") { _ in
         isLoading { $0 = true }
         _ = eventually { isReleased.current }
         return 1
@@ -220,13 +220,13 @@ import Testing
     }
     #expect(eventually { isLoading.current })
     inBackground(threads) {
-      let value = try? caches[1].value(Int.self, forKey: "key", load: { 7 })
+      let value = try? caches[1].value(Int.self, forKey: "key", load: { _ in 7 })
       found { $0.append(value) }
     }
     #expect(eventually { waiters(caches[1]) == 2 })
     try caches[1].set(2, forKey: "key")
     // A caller after the write does not get the earlier load's value.
-    #expect(try caches[1].value(Int.self, forKey: "key", load: { 8 }) == 2)
+    #expect(try caches[1].value(Int.self, forKey: "key", load: { _ in 8 }) == 2)
     isReleased { $0 = true }
     threads.wait()
     #expect(found.current.allSatisfy { $0 == 1 || $0 == 2 }, "\(found.current)")
@@ -240,7 +240,7 @@ import Testing
     let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<[Int?]>([]))
     let threads = DispatchGroup()
     inBackground(threads) {
-      let value = try? caches[0].value(Int.self, forKey: "key") {
+      let value = try? caches[0].value(Int.self, forKey: "key") { _ in
         isLoading { $0 = true }
         _ = eventually { isReleased.current }
         return 1
@@ -249,7 +249,7 @@ import Testing
     }
     #expect(eventually { isLoading.current })
     inBackground(threads) {
-      let value = try? caches[1].value(Int.self, forKey: "key", load: { 7 })
+      let value = try? caches[1].value(Int.self, forKey: "key", load: { _ in 7 })
       found { $0.append(value) }
     }
     #expect(eventually { waiters(caches[1]) == 2 })
@@ -257,7 +257,7 @@ import Testing
     isReleased { $0 = true }
     threads.wait()
     #expect(found.current == [1, 1])
-    #expect(try caches[1].value(Int.self, forKey: "key", load: { 9 }) == 9)
+    #expect(try caches[1].value(Int.self, forKey: "key", load: { _ in 9 }) == 9)
     try caches[1].close()
   }
 

@@ -16,7 +16,7 @@ import Testing
     concurrently(4) { _ in
       arrived { $0 += 1 }
       do {
-        _ = try cache.value(Int.self, forKey: "key") {
+        _ = try cache.value(Int.self, forKey: "key") { _ in
           _ = eventually(within: .seconds(2)) { arrived.current == 4 }
           // Gives the arrivals time to start waiting.
           usleep(20_000)
@@ -33,7 +33,7 @@ import Testing
     #expect(failures.current.count == 4)
     #expect(loads.current < 4)
     #expect(!cache.contains("key"))
-    #expect(try cache.value(Int.self, forKey: "key", load: { 7 }) == 7)
+    #expect(try cache.value(Int.self, forKey: "key", load: { _ in 7 }) == 7)
     try cache.close()
   }
 
@@ -46,10 +46,10 @@ import Testing
           let key = "key\(round)"
           do {
             if thread % 2 == 0 {
-              let value = try cache.value(Int.self, forKey: key, load: { 1 })
+              let value = try cache.value(Int.self, forKey: key, load: { _ in 1 })
               if value != 1 { Issue.record("\(value)") }
             } else {
-              let value = try cache.value(String.self, forKey: key, load: { "text" })
+              let value = try cache.value(String.self, forKey: key, load: { _ in "text" })
               if value != "text" { Issue.record("\(value)") }
             }
           } catch {
@@ -68,7 +68,7 @@ import Testing
     let loads = Guarded(0)
     let tasks = (0..<5).map { _ in
       Task {
-        try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+        try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in
           loads { $0 += 1 }
           await gate.wait()
           throw Failure(number: 1)
@@ -87,7 +87,7 @@ import Testing
     let isLoading = Guarded(false)
     func load() -> Task<Int, any Error> {
       Task {
-        try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+        try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in
           isLoading { $0 = true }
           await gate.wait()
           return Task.isCancelled ? -1 : 1
@@ -111,7 +111,7 @@ import Testing
     let isLoading = Guarded(false)
     let wasCancelled = Guarded(false)
     let task = Task {
-      try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+      try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in
         isLoading { $0 = true }
         while !Task.isCancelled { await Task.yield() }
         wasCancelled { $0 = true }
@@ -122,7 +122,7 @@ import Testing
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     while !wasCancelled.current { await Task.yield() }
-    let value = try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 }
+    let value = try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in 2 }
     #expect(value == 2)
     try await cache.close()
   }
@@ -131,7 +131,7 @@ import Testing
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
-      return try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 1 }
+      return try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in 1 }
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }

@@ -41,7 +41,7 @@ import Testing
     cache.memory.removeAll()
     _ = try cache.value(String.self, forKey: "a")
     _ = try cache.value(String.self, forKey: "none")
-    _ = try cache.value(Int.self, forKey: "loaded") { 3 }
+    _ = try cache.value(Int.self, forKey: "loaded") { _ in 3 }
     try cache.removeValue(forKey: "b")
     let before = clock.date
     try makeRound(cache)

@@ -141,7 +141,7 @@ extension CacheModel {
     let number = random.below(1 << 40)
     switch expected?.value {
     case nil, .number?:
-      let found = try cache.value(Int.self, forKey: key) { number }
+      let found = try cache.value(Int.self, forKey: key) { _ in number }
       use(key)
       if case .number(let there)? = expected?.value, found == there { return }
       guard found == number, expected == nil || mayHaveEvicted else {
