@@ -168,3 +168,121 @@ struct StreamReader: Sendable {
     return role == Data("master".utf8)
   }
 }
+
+/// What an entry of the stream of changes says.
+enum RemoteChange: Sendable, Equatable {
+  /// The entry under a key was set or removed.
+  case key(String)
+  /// Every entry whose key begins so was removed; with an empty prefix, every one.
+  case prefix(String)
+  /// Nothing changed: somebody wanted a revision.
+  case none
+  /// It is of no kind that this version knows, or of another program: anything may have changed.
+  case unknown
+
+  init(fields: [RemoteReply]) {
+    guard fields.count == 2, case .bytes(let name) = fields[0], case .bytes(let value) = fields[1],
+      let text = String(validating: value, as: UTF8.self)
+    else {
+      self = .unknown
+      return
+    }
+    switch name {
+    case Data("k".utf8): self = .key(text)
+    case Data("p".utf8): self = .prefix(text)
+    case Data("n".utf8): self = .none
+    default: self = .unknown
+    }
+  }
+
+  /// The entries of a reply to `XREAD` of one stream.
+  static func changes(in reply: RemoteReply) throws(RemoteTierError) -> [(
+    revision: RemoteRevision, change: RemoteChange
+  )] {
+    if case .null = reply { return [] }
+    guard case .array(let streams) = reply, streams.count == 1, case .array(let stream) = streams[0], stream.count == 2
+    else { throw unexpected(reply) }
+    return try entries(in: stream[1])
+  }
+
+  /// The entries of a reply to `XRANGE`.
+  static func entries(in reply: RemoteReply) throws(RemoteTierError) -> [(
+    revision: RemoteRevision, change: RemoteChange
+  )] {
+    guard case .array(let entries) = reply else { throw unexpected(reply) }
+    var changes: [(revision: RemoteRevision, change: RemoteChange)] = []
+    for entry in entries {
+      guard case .array(let parts) = entry, parts.count == 2, case .bytes(let id) = parts[0],
+        let revision = RemoteRevision(id), case .array(let fields) = parts[1]
+      else { throw unexpected(reply) }
+      changes.append((revision, RemoteChange(fields: fields)))
+    }
+    return changes
+  }
+
+  private static func unexpected(_ reply: RemoteReply) -> RemoteTierError {
+    if case .error(let message) = reply { return RemoteTierError(reply: message) }
+    return RemoteTierError(
+      .failed,
+      "The stream of changes holds something else. Has another program a key of this name, or written to it? Remove the key."
+    )
+  }
+}
+
+/// Revisions of what is stored here that the stream of changes has not been read up to: it has to have each of them.
+///
+/// A server that lost its last writes at a fail-over has other changes in their place. What was fetched or written
+/// meanwhile then is of a revision that does not come.
+struct UnconfirmedRevisions: Sendable {
+  /// More than a machine out of touch is likely to fetch. What does not fit in is taken for lost.
+  static let limit = 1 << 16
+
+  /// A heap: nothing is greater than its two children, those of `i` are `2i + 1` and `2i + 2`. The same one may be
+  /// there several times.
+  private var heap: [RemoteRevision] = []
+  private(set) var greatest = RemoteRevision.none
+  private var isIncomplete = false
+
+  mutating func insert(_ revision: RemoteRevision) {
+    greatest = max(greatest, revision)
+    if heap.count >= Self.limit {
+      isIncomplete = true
+      return
+    }
+    heap.append(revision)
+    var index = heap.count - 1
+    while index > 0, heap[index] < heap[(index - 1) / 2] {
+      heap.swapAt(index, (index - 1) / 2)
+      index = (index - 1) / 2
+    }
+  }
+
+  /// The stream was read up to a change, in order.
+  ///
+  /// - Returns: Whether none was missing before it.
+  mutating func confirm(_ revision: RemoteRevision) -> Bool {
+    var isComplete = true
+    while let least = heap.first, least <= revision {
+      if least != revision { isComplete = false }
+      removeFirst()
+    }
+    if heap.isEmpty, isIncomplete {
+      isIncomplete = false
+      return false
+    }
+    return isComplete
+  }
+
+  private mutating func removeFirst() {
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    var index = 0
+    while 2 * index + 1 < heap.count {
+      var child = 2 * index + 1
+      if child + 1 < heap.count, heap[child + 1] < heap[child] { child += 1 }
+      if heap[index] <= heap[child] { return }
+      heap.swapAt(index, child)
+      index = child
+    }
+  }
+}

@@ -1,5 +1,8 @@
+import CHiredis
 import Foundation
+import LMDBCaching
 import Platform
+import Synchronization
 
 /// One authenticated connection. One thread at a time.
 // @unchecked: a session has a single owner at a time.
@@ -215,4 +218,105 @@ final class RedisSession: @unchecked Sendable {
 
   /// Whether no unexpected bytes have arrived, such as the connection's end. Assumed for a recently used one.
   func isQuiet(now: Int64) -> Bool { now - lastUse < Self.shortTime || !socket.hasArrivals }
+}
+
+/// Parses replies from received bytes, by hiredis.
+final class ReplyReader {
+  private let reader: UnsafeMutablePointer<redisReader>
+
+  init() throws(RemoteTierError) {
+    guard let reader = redisReaderCreate() else {
+      throw RemoteTierError(.unreachable, "There is no memory for a connection.")
+    }
+    self.reader = reader
+  }
+
+  deinit { redisReaderFree(reader) }
+
+  func feed(_ bytes: UnsafeRawBufferPointer) throws(RemoteTierError) {
+    guard redisReaderFeed(reader, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count) == 0 else {
+      throw RemoteTierError(.unreachable, "There is no memory for what arrives.")
+    }
+  }
+
+  /// The next complete reply, or `nil`.
+  func next() throws(RemoteTierError) -> RemoteReply? {
+    var reply: UnsafeMutableRawPointer?
+    guard redisReaderGetReply(reader, &reply) == 0 else {
+      throw RemoteTierError(.unreachable, "What arrived is no reply of a Redis server.")
+    }
+    guard let reply else { return nil }
+    defer { freeReplyObject(reply) }
+    return RemoteReply(reply.assumingMemoryBound(to: redisReply.self).pointee)
+  }
+}
+
+extension RemoteReply {
+  fileprivate init(_ reply: redisReply) {
+    func bytes() -> Data { reply.str.map { Data(bytes: $0, count: reply.len) } ?? Data() }
+    switch reply.type {
+    case REDIS_REPLY_STRING, REDIS_REPLY_STATUS: self = .bytes(bytes())
+    case REDIS_REPLY_ERROR: self = .error(String(decoding: bytes(), as: UTF8.self))
+    case REDIS_REPLY_INTEGER: self = .integer(reply.integer)
+    case REDIS_REPLY_ARRAY:
+      self = .array(
+        (0..<reply.elements).map { index in
+          reply.element[index].map { RemoteReply($0.pointee) } ?? .null
+        })
+    default: self = .null
+    }
+  }
+}
+
+/// Creates connections, each on a separate thread, so that callers can time out.
+final class RedisConnector: Sendable {
+  typealias Completion = @Sendable (Result<RedisSession, RemoteTierError>) -> Void
+
+  private let configuration: RedisConfiguration
+  /// The node that a cluster named for the fleet's keys, if any.
+  private let redirection = Mutex<RedisConfiguration.Address?>(nil)
+
+  init(_ configuration: RedisConfiguration) { self.configuration = configuration }
+
+  func connect(completion: @escaping Completion) {
+    do throws(SystemError) {
+      try PlatformThread.start(name: "redis-connect") { [self] in
+        let result: Result<RedisSession, RemoteTierError>
+        do throws(RemoteTierError) { result = .success(try connect()) } catch { result = .failure(error) }
+        completion(result)
+      }
+    } catch {
+      completion(.failure(RemoteTierError(.unreachable, "\(error)")))
+    }
+  }
+
+  private func connect() throws(RemoteTierError) -> RedisSession {
+    // For both attempts.
+    let deadline = MonotonicClock.nanoseconds.addingClamped(configuration.connectTimeLimit.clampedNanoseconds)
+    if let address = redirection.withLock({ $0 }) {
+      do throws(RemoteTierError) {
+        return try RedisSession(configuration, at: address, deadline: deadline)
+      } catch {
+        // Another node may have replaced it, which the others know.
+        redirection.withLock { if $0 == address { $0 = nil } }
+      }
+    }
+    return try RedisSession(configuration, at: configuration.address, deadline: deadline)
+  }
+
+  /// Follows a cluster's redirection to the node of the fleet's keys.
+  ///
+  /// - Parameter message: `MOVED 3999 10.0.0.5:6381`. An empty host means the responding node's.
+  func follow(_ message: String) {
+    let words = message.split(separator: " ")
+    guard words.count >= 3, words[0] == "MOVED", let colon = words[2].lastIndex(of: ":"),
+      let port = Int(words[2][words[2].index(after: colon)...]), (1...65_535).contains(port)
+    else { return }
+    var host = String(words[2][..<colon])
+    if host.isEmpty || host == "?" {
+      guard case .host(let own, _) = redirection.withLock({ $0 }) ?? configuration.address else { return }
+      host = own
+    }
+    redirection.withLock { $0 = .host(host, port: port) }
+  }
 }
