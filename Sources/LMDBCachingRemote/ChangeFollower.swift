@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// After a disconnection it reads on after the last change that it has seen, if the server still has that one, and has
 /// not been emptied: the server forgets changes from the oldest on, so nothing after it is missing then. If not,
-/// changes may have been missed, and ``ChangeSink/didLoseTrack()`` says so. That is so at the beginning, too.
+/// changes may have been missed, and ``DistributedCache/didLoseTrack()`` says so. That is so at the beginning, too.
 ///
 /// There is *touch* while it has read everything that there was: not before it has caught up with what the stream held
 /// when it connected, and not while it falls behind by more than a reply may take.
@@ -33,7 +33,7 @@ final class ChangeFollower: @unchecked Sendable {
   }
 
   private let client: RemoteClient
-  weak var sink: (any ChangeSink)?
+  weak var sink: DistributedCache?
   private let queue = DispatchQueue(label: "LMDBCachingRemote.changes", qos: .userInitiated)
   private let state: Mutex<State>
   /// How far it may be behind and be in touch.
@@ -78,14 +78,17 @@ final class ChangeFollower: @unchecked Sendable {
     guard sink != nil else { return }
     let commands = state.withLock { $0.isStopped ? nil : $0.reader.connectCommands() }
     guard let commands else { return }
+    ask(commands) { [self] (replies, start) throws(RemoteTierError) in try didConnect(replies, since: start) }
+  }
+
+  private func ask(
+    _ commands: [RemoteCommand], upTo wait: Duration = .zero,
+    _ body: @escaping @Sendable (_ replies: [RemoteReply], _ start: Int64) throws(RemoteTierError) -> Void
+  ) {
     let start = MonotonicClock.nanoseconds
-    client.sendBlocking(commands, upTo: .zero) { [self] result in
+    client.sendBlocking(commands, upTo: wait) { [self] result in
       queue.async { [self] in
-        do throws(RemoteTierError) {
-          try didConnect(try result.get(), since: start)
-        } catch {
-          fail(error)
-        }
+        do throws(RemoteTierError) { try body(try result.get(), start) } catch { fail(error) }
       }
     }
   }
@@ -106,15 +109,9 @@ final class ChangeFollower: @unchecked Sendable {
       hear(isComplete: false, since: start)
       return follow()
     }
-    client.sendBlocking([command], upTo: .zero) { [self] result in
-      queue.async { [self] in
-        do throws(RemoteTierError) {
-          if case .error(let message)? = try result.get().first { throw RemoteTierError(reply: message) }
-          connect()
-        } catch {
-          fail(error)
-        }
-      }
+    ask([command]) { [self] (replies, _) throws(RemoteTierError) in
+      if case .error(let message)? = replies.first { throw RemoteTierError(reply: message) }
+      connect()
     }
   }
 
@@ -124,16 +121,9 @@ final class ChangeFollower: @unchecked Sendable {
     guard sink != nil else { return }
     let commands = state.withLock { $0.isStopped ? nil : $0.reader.readCommands(wait: Self.wait) }
     guard let commands else { return }
-    let start = MonotonicClock.nanoseconds
-    client.sendBlocking(commands, upTo: Self.wait) { [self] result in
-      queue.async { [self] in
-        do throws(RemoteTierError) {
-          try read(try result.get(), since: start)
-          follow()
-        } catch {
-          fail(error)
-        }
-      }
+    ask(commands, upTo: Self.wait) { [self] (replies, start) throws(RemoteTierError) in
+      try read(replies, since: start)
+      follow()
     }
   }
 
@@ -162,7 +152,7 @@ final class ChangeFollower: @unchecked Sendable {
   /// - Parameter isComplete: Whether that was everything that there was.
   private func hear(isComplete: Bool, since start: Int64) {
     let now = MonotonicClock.nanoseconds
-    sink?.didHear(since: start)
+    client.noteReachable(since: start)
     let change = state.withLock { state -> ChangeTouch? in
       state.pause = Self.firstPause
       if isComplete || state.reader.isAtEnd { state.lastHeard = start }
@@ -197,23 +187,6 @@ final class ChangeFollower: @unchecked Sendable {
     let jittered = pause - Int64(Double(pause) / 2 * Double.random(in: 0...1))
     queue.asyncAfter(deadline: .now() + .nanoseconds(Int(jittered))) { [self] in connect() }
   }
-}
-
-/// Who is told of the fleet's changes, on the queue of the ``ChangeFollower``, one after the other.
-protocol ChangeSink: AnyObject, Sendable {
-  func apply(_ change: RemoteChange, revision: RemoteRevision)
-
-  /// Changes were missed, or may have been: what is stored locally is not known to be the newest.
-  func didLoseTrack()
-
-  /// The stream is read again, over a new connection.
-  func didConnect()
-
-  /// The server has answered a request that was begun at a moment, by the monotonic clock.
-  func didHear(since start: Int64)
-
-  /// Whether changes are heard of, or since when they are not, by the monotonic clock.
-  func didChangeTouch(_ touch: ChangeTouch)
 }
 
 /// Whether the fleet's changes are heard of.

@@ -6,16 +6,16 @@ import Synchronization
 
 // What becomes of what is local when the fleet changes something, or was not heard of.
 
-extension DistributedCache: ChangeSink {
+// Called by the `ChangeFollower`, on its queue, one after the other.
+extension DistributedCache {
   func apply(_ change: RemoteChange, revision: RemoteRevision) {
-    following {
-      () throws(CacheError) in
+    following { () throws(CacheError) in
       switch change {
       case .key(let key):
-        client.counters.invalidations.add(1, ordering: .relaxed)
+        client.counts.withLock { $0.invalidations += 1 }
         try local.invalidate(key, below: revision.packed, news)
       case .prefix(let prefix):
-        client.counters.invalidations.add(1, ordering: .relaxed)
+        client.counts.withLock { $0.invalidations += 1 }
         try local.invalidateAll(withPrefix: prefix, below: revision.packed, news)
       case .none, .unknown: break
       }
@@ -31,6 +31,7 @@ extension DistributedCache: ChangeSink {
     }
   }
 
+  /// Changes were missed, or may have been.
   func didLoseTrack() {
     // First: what is stored after this was fetched after it, and what was stored before is older than the stamp.
     local.supersedeLoads(news)
@@ -44,18 +45,17 @@ extension DistributedCache: ChangeSink {
     // After that: a sweep that is just ending looks whether there is more to check when it has opened the gate.
     gate.set(.checking, true)
     // After the gate: who sees the count has what it reads checked.
-    client.counters.gaps.add(1, ordering: .releasing)
+    client.counts.withLock { $0.gaps += 1 }
     sweep()
   }
 
+  /// The stream is read again, over a new connection.
   func didConnect() {
     // What was fetched over another connection may be of another server.
     local.supersedeLoads(news)
     client.endPauses()
     for (_, sender) in servedQueues { sender.wake() }
   }
-
-  func didHear(since start: Int64) { client.noteReachable(since: start) }
 
   func didChangeTouch(_ touch: ChangeTouch) {
     switch touch {
@@ -113,10 +113,9 @@ extension DistributedCache: ChangeSink {
     let checks = try keys.compactMap { key in try check(key).map { (key, $0) } }
     if checks.isEmpty { return }
     let replies: [RemoteReply]
-    do throws(RemoteTierError) {
-      replies = try client.sendAndWait(checks.map(\.1.command), .read)
-    } catch {
-      guard error.isOfAnotherType else { throw error }
+    do {
+      replies = try LoadCaller.wait { [client] in try await client.send(checks.map(\.1.command), .read, $0) }
+    } catch let error as RemoteTierError where error.isOfAnotherType {
       // Of one of them. What is there is not what is local.
       if checks.count == 1 {
         return try local.invalidate(checks[0].0, below: checks[0].1.revision.addingClamped(1), news)
@@ -151,9 +150,12 @@ extension DistributedCache: ChangeSink {
   }
 }
 
-extension DistributedCache: QueueSender.Owner {
+// Called by the `QueueSender`.
+extension DistributedCache {
+  /// Before a write is sent.
   func watch(_ item: WriteQueue.Item) -> KeyWatch? { item.isRemovalOfAll ? nil : local.watchWrite(item.key, news) }
 
+  /// The server has writes, each with its revision if that is known.
   func didSend(_ writes: [(item: WriteQueue.Item, watch: KeyWatch?, revision: RemoteRevision?)]) {
     follower.note(writes.compactMap(\.revision))
     for (item, watch, revision) in writes {
@@ -186,9 +188,10 @@ extension DistributedCache: QueueSender.Owner {
     return try local.keep(entry, revision: revision.packed, since: watch, news)
   }
 
+  /// A write was given up, since the server refuses it.
   func didGiveUp(_ item: WriteQueue.Item, _ watch: KeyWatch?, _ error: RemoteTierError) {
     if watch != nil { news.end(item.key) }
-    client.counters.givenUp.add(1, ordering: .relaxed)
+    client.counts.withLock { $0.givenUpWrites += 1 }
     local.log(
       .error, "a write was refused by the remote tier, and is lost",
       ["key": "\(quoted(item.key))", "error": "\(error)"])

@@ -12,17 +12,17 @@ extension DistributedCache {
   /// - Throws: as `LMDBCache.value(_:forKey:)`.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws -> V? {
-    guard servesAll else { return try carefulValue(type, key) }
-    if let value = try local.value(type, forKey: key) { return value }
-    return try remoteValue(type, key)
+    let isServed = servesAll
+    if isServed, let value = try local.value(type, forKey: key) { return value }
+    return try LoadCaller.wait { try await self.value(type, key, isMissing: isServed, $0) }
   }
 
-  /// The same for tasks: waiting for the server holds no thread.
+  /// Returns the value under `key`, of the first tier that has it, or `nil`, without blocking a thread.
   @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) async throws -> V? {
-    guard servesAll else { return try await carefulValue(type, key) }
-    if let value = try local.value(type, forKey: key) { return value }
-    return try await remoteValue(type, key)
+    let isServed = servesAll
+    if isServed, let value = try local.value(type, forKey: key) { return value }
+    return try await value(type, key, isMissing: isServed, LoadCaller())
   }
 
   /// Returns the object under `key`, of the first tier that has it, or `nil` if none has.
@@ -30,98 +30,66 @@ extension DistributedCache {
   /// - Throws: as `LMDBCache.object(forKey:)`.
   @_disfavoredOverload
   public func object(forKey key: String) throws -> (any NSCoding)? {
-    guard servesAll else {
-      return try find(key, read: { try $0.object(forKey: key) }, restore: { try $0.object(of: &$1) })
-    }
-    if let object = try local.object(forKey: key) { return object }
-    return try fetch(key, isStored: true) { try $0.object(of: &$1) }
+    let isServed = servesAll
+    if isServed, let object = try local.object(forKey: key) { return object }
+    return try LoadCaller.wait { try await self.object(key, isMissing: isServed, $0) }.object
   }
 
-  /// The same for tasks: waiting for the server holds no thread.
+  /// Returns the object under `key`, of the first tier that has it, or `nil`, without blocking a thread.
   public nonisolated(nonsending) func object(forKey key: String) async throws -> (any NSCoding)? {
-    guard servesAll else {
-      return try await find(key, read: { try $0.object(forKey: key) }, restore: { try $0.object(of: &$1) })
+    let isServed = servesAll
+    if isServed, let object = try local.object(forKey: key) { return object }
+    return try await object(key, isMissing: isServed, LoadCaller()).object
+  }
+
+  @usableFromInline
+  func value<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, isMissing: Bool, _ caller: LoadCaller
+  ) async throws -> V? {
+    try await find(key, isMissing: isMissing, caller) {
+      try $0.value(type, forKey: key)
+    } restore: {
+      try $0.value(type, of: &$1)
     }
-    if let object = try local.object(forKey: key) { return object }
-    return try await fetch(key, isStored: true) { try $0.object(of: &$1) }
   }
 
-  @usableFromInline
-  func carefulValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws -> V? {
-    try find(key, read: { try $0.value(type, forKey: key) }, restore: { try $0.value(type, of: &$1) })
+  // @unchecked: threads share objects, as those of the local cache.
+  private struct SharedObject: @unchecked Sendable {
+    let object: (any NSCoding)?
   }
 
-  @usableFromInline
-  func carefulValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) async throws -> V? {
-    try await find(key, read: { try $0.value(type, forKey: key) }, restore: { try $0.value(type, of: &$1) })
-  }
-
-  /// The local tiers have nothing.
-  @usableFromInline
-  func remoteValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws -> V? {
-    try fetch(key, isStored: true) { try $0.value(type, of: &$1) }
-  }
-
-  @usableFromInline
-  func remoteValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) async throws -> V? {
-    try await fetch(key, isStored: true) { try $0.value(type, of: &$1) }
+  private func object(_ key: String, isMissing: Bool, _ caller: LoadCaller) async throws -> SharedObject {
+    let found = try await find(key, isMissing: isMissing, caller) {
+      try $0.object(forKey: key).map(SharedObject.init)
+    } restore: {
+      try $0.object(of: &$1).map(SharedObject.init)
+    }
+    return found ?? SharedObject(object: nil)
   }
 
   // MARK: One read
 
   /// - Parameters:
+  ///   - isMissing: Whether the local tiers may be served, and have nothing.
   ///   - read: Reads the local tiers.
   ///   - restore: Makes a value of an entry.
-  private func find<V>(
-    _ key: String, read: (LMDBCache) throws -> V?, restore: (LMDBCache, inout PortableEntry) throws -> V?
-  ) throws -> V? {
-    switch try standing(key) {
+  private func find<V: Sendable>(
+    _ key: String, isMissing: Bool, _ caller: LoadCaller, read: (LMDBCache) throws -> V?,
+    restore: (LMDBCache, inout PortableEntry) throws -> V?
+  ) async throws -> V? {
+    var isStored = true
+    switch isMissing ? .absent : servesAll ? .local : try await standing(key, caller) {
     case .waiting(var entry): return try restore(local, &entry)
     case .expired: return nil
     case .removed: return try read(local)
-    case .unservable: return try fetch(key, isStored: false, restore)
-    case .absent: return try fetch(key, isStored: true, restore)
-    case .local:
-      if let value = try read(local) { return value }
-      return try fetch(key, isStored: true, restore)
+    case .unservable: isStored = false
+    case .absent: break
+    case .local: if let value = try read(local) { return value }
     }
-  }
-
-  private nonisolated(nonsending) func find<V>(
-    _ key: String, read: (LMDBCache) throws -> V?, restore: (LMDBCache, inout PortableEntry) throws -> V?
-  ) async throws -> V? {
-    switch try await standing(key) {
-    case .waiting(var entry): return try restore(local, &entry)
-    case .expired: return nil
-    case .removed: return try read(local)
-    case .unservable: return try await fetch(key, isStored: false, restore)
-    case .absent: return try await fetch(key, isStored: true, restore)
-    case .local:
-      if let value = try read(local) { return value }
-      return try await fetch(key, isStored: true, restore)
-    }
-  }
-
-  private func fetch<V>(
-    _ key: String, isStored: Bool, _ restore: (LMDBCache, inout PortableEntry) throws -> V?
-  ) throws -> V? {
     let watch = local.watch(key, news)
     let replies: [RemoteReply]
     do throws(RemoteTierError) {
-      replies = try client.sendAndWait([RemoteCommand("GET", names.entry(key))], .read)
-    } catch {
-      return nil
-    }
-    return try keep(replies[0], key, watch, isStored: isStored, restore)
-  }
-
-  private nonisolated(nonsending) func fetch<V>(
-    _ key: String, isStored: Bool, _ restore: (LMDBCache, inout PortableEntry) throws -> V?
-  ) async throws -> V? {
-    let watch = local.watch(key, news)
-    let replies: [RemoteReply]
-    do throws(RemoteTierError) {
-      replies = try await client.send([RemoteCommand("GET", names.entry(key))], .read)
+      replies = try await client.send([RemoteCommand("GET", names.entry(key))], .read, caller)
     } catch {
       return nil
     }
@@ -133,29 +101,22 @@ extension DistributedCache {
     _ reply: RemoteReply, _ key: String, _ watch: KeyWatch, isStored: Bool,
     _ restore: (LMDBCache, inout PortableEntry) throws -> V?
   ) throws -> V? {
-    guard let found = entry(reply, key) else {
-      client.counters.misses.add(1, ordering: .relaxed)
+    var found: (entry: PortableEntry, revision: RemoteRevision)?
+    do { found = try readEntry(reply, key) } catch {
+      // The next write of the key replaces it.
+      noteUnreadable(key, error)
+    }
+    guard var found else {
+      client.counts.withLock { $0.misses += 1 }
       return nil
     }
-    var (entry, revision) = found
-    guard let value = try restore(local, &entry) else { return nil }
-    client.counters.hits.add(1, ordering: .relaxed)
+    guard let value = try restore(local, &found.entry) else { return nil }
+    client.counts.withLock { $0.hits += 1 }
     if isStored {
-      follower.note(revision)
-      _ = try local.keep(entry, revision: revision.packed, since: watch, news)
+      follower.note(found.revision)
+      _ = try local.keep(found.entry, revision: found.revision.packed, since: watch, news)
     }
     return value
-  }
-
-  /// What the server has; `nil` if it has nothing, or nothing that can be read: that is logged, and the next write of
-  /// the key replaces it.
-  private func entry(_ reply: RemoteReply, _ key: String) -> (entry: PortableEntry, revision: RemoteRevision)? {
-    do {
-      return try readEntry(reply, key)
-    } catch {
-      noteUnreadable(key, error)
-      return nil
-    }
   }
 
   /// What the server has; `nil` if it has nothing.
@@ -167,7 +128,7 @@ extension DistributedCache {
   }
 
   func noteUnreadable(_ key: String, _ error: any Error) {
-    client.counters.unreadable.add(1, ordering: .relaxed)
+    client.counts.withLock { $0.unreadable += 1 }
     local.log(
       .warning, "remote entry cannot be read, and counts as absent", ["key": "\(quoted(key))", "error": "\(error)"])
   }
@@ -197,55 +158,18 @@ extension DistributedCache {
     case expired
   }
 
-  private enum Look {
-    case standing(Standing)
-    case check(Check)
-  }
-
-  func standing(_ key: String) throws -> Standing {
-    switch try look(key) {
-    case .standing(let standing): return standing
-    case .check(let check):
-      do throws(RemoteTierError) {
-        return didCheck(key, check, try client.sendAndWait([check.command], .read)[0])
-      } catch {
-        return error.isOfAnotherType ? didCheck(key, check, .null) : unchecked
-      }
-    }
-  }
-
-  nonisolated(nonsending) func standing(_ key: String) async throws -> Standing {
-    switch try look(key) {
-    case .standing(let standing): return standing
-    case .check(let check):
-      let reply: RemoteReply
-      do throws(RemoteTierError) { reply = try await client.send([check.command], .read)[0] } catch {
-        return error.isOfAnotherType ? didCheck(key, check, .null) : unchecked
-      }
-      return didCheck(key, check, reply)
-    }
-  }
-
-  private func look(_ key: String) throws -> Look {
+  func standing(_ key: String, _ caller: LoadCaller) async throws -> Standing {
     try checkOpen()
-    if gate.has(.waiting), let found = queue?.find(key) { return .standing(try standing(key, found)) }
-    if !gate.servesUnheard { return .standing(.unservable) }
-    return try check(key).map { .check($0) } ?? .standing(.local)
-  }
-
-  private func standing(_ key: String, _ found: WriteQueue.Found) throws -> Standing {
-    if case .value(let entry, let number) = found {
-      if entry.millisecondsToLive(at: local.now) != 0 { return .waiting(entry) }
-      guard queue?.expire(key, number: number) == true else { return .expired }
-      try local.removeValue(forKey: key)
-    } else if let found = try local.revision(forKey: key), found.revision != 0 {
-      // Another process of the directory has fetched what is to be removed.
-      try local.removeValue(forKey: key)
+    if gate.has(.waiting), let found = queue?.find(key) { return try standing(key, found) }
+    if !gate.servesUnheard { return .unservable }
+    guard let check = try check(key) else { return .local }
+    let reply: RemoteReply
+    do throws(RemoteTierError) { reply = try await client.send([check.command], .read, caller)[0] } catch {
+      // While the fleet is heard of it may have changed the entry before; while it is not, what is local is served for
+      // as long as that is allowed.
+      guard error.isOfAnotherType else { return follower.touch != .heard && gate.servesUnheard ? .local : .unservable }
+      reply = .null
     }
-    return .removed
-  }
-
-  private func didCheck(_ key: String, _ check: Check, _ reply: RemoteReply) -> Standing {
     if isNewest(reply, check) {
       revalidation.noteChecked(key, floor: check.floor)
       return .local
@@ -259,9 +183,15 @@ extension DistributedCache {
     }
   }
 
-  /// The server cannot be asked. While the fleet is heard of it may have changed the entry before; while it is not,
-  /// what is local is served for as long as that is allowed.
-  private var unchecked: Standing {
-    follower.touch != .heard && gate.servesUnheard ? .local : .unservable
+  private func standing(_ key: String, _ found: WriteQueue.Found) throws -> Standing {
+    if case .value(let entry, let number) = found {
+      if entry.millisecondsToLive(at: local.now) != 0 { return .waiting(entry) }
+      guard queue?.expire(key, number: number) == true else { return .expired }
+      try local.removeValue(forKey: key)
+    } else if let found = try local.revision(forKey: key), found.revision != 0 {
+      // Another process of the directory has fetched what is to be removed.
+      try local.removeValue(forKey: key)
+    }
+    return .removed
   }
 }

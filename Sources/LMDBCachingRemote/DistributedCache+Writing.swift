@@ -15,14 +15,14 @@ extension DistributedCache {
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws {
-    try write(try archived(value, key, expiresIn, cost))
+    try write([try archived(value, key, expiresIn, cost)])
   }
 
-  /// The same for tasks.
+  /// Stores a value under `key` for the whole fleet, without blocking a thread.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) async throws {
-    try await write(try archived(value, key, expiresIn, cost))
+    try await write([try archived(value, key, expiresIn, cost)])
   }
 
   /// Stores an object under `key` for the whole fleet, or with `nil` removes what is there.
@@ -32,24 +32,24 @@ extension DistributedCache {
   public func setObject(
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws {
-    try write(try archived(object, key, expiresIn, cost))
+    try write([try archived(object, key, expiresIn, cost)])
   }
 
-  /// The same for tasks.
+  /// Stores an object under `key` for the whole fleet, or removes what is there, without blocking a thread.
   public nonisolated(nonsending) func setObject(
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) async throws {
-    try await write(try archived(object, key, expiresIn, cost))
+    try await write([try archived(object, key, expiresIn, cost)])
   }
 
   /// Removes the entry under `key` from the whole fleet.
   ///
   /// - Throws: as ``set(_:forKey:expires:cost:tags:)``.
   @_disfavoredOverload
-  public func removeValue(forKey key: String) throws { try write(.remove(key)) }
+  public func removeValue(forKey key: String) throws { try write([FleetWrite(key: key, entry: nil)]) }
 
-  /// The same for tasks.
-  public func removeValue(forKey key: String) async throws { try await write(.remove(key)) }
+  /// Removes the entry under `key` from the whole fleet, without blocking a thread.
+  public func removeValue(forKey key: String) async throws { try await write([FleetWrite(key: key, entry: nil)]) }
 
   /// Stores values for the whole fleet, with one request to the server. Each is a write of its own.
   ///
@@ -61,7 +61,7 @@ extension DistributedCache {
     try write(try values.map { try archived($0.value, $0.key, expiresIn, cost) })
   }
 
-  /// The same for tasks.
+  /// Stores values for the whole fleet, without blocking a thread.
   public func set<V: Codable & Sendable>(
     _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil, cost: Int? = nil
   ) async throws {
@@ -72,25 +72,21 @@ extension DistributedCache {
   ///
   /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; some may be removed then.
   @_disfavoredOverload
-  public func removeValues(forKeys keys: some Sequence<String>) throws { try write(keys.map { .remove($0) }) }
+  public func removeValues(forKeys keys: some Sequence<String>) throws {
+    try write(keys.map { FleetWrite(key: $0, entry: nil) })
+  }
 
-  /// The same for tasks.
+  /// Removes entries from the whole fleet, without blocking a thread.
   public func removeValues(forKeys keys: some Sequence<String>) async throws {
-    try await write(keys.map { .remove($0) })
+    try await write(keys.map { FleetWrite(key: $0, entry: nil) })
   }
 
   // MARK: One write
 
-  private enum FleetWrite: Sendable {
-    case set(PortableEntry)
-    case remove(String)
-
-    var key: String {
-      switch self {
-      case .set(let entry): entry.key
-      case .remove(let key): key
-      }
-    }
+  private struct FleetWrite: Sendable {
+    let key: String
+    /// `nil` for a removal.
+    let entry: PortableEntry?
   }
 
   private func archived<V: Codable & Sendable>(
@@ -98,55 +94,33 @@ extension DistributedCache {
   ) throws -> FleetWrite {
     try checkOpen()
     let expires = expiresIn.map(local.expiry(after:)) ?? 0
-    return .set(try local.archive(value, forKey: key, expires: expires, cost: cost, tags: []))
+    return FleetWrite(
+      key: key, entry: try local.archive(value, forKey: key, expires: expires, cost: cost, tags: []))
   }
 
   private func archived(
     _ object: (any NSCoding)?, _ key: String, _ expiresIn: Duration?, _ cost: Int?
   ) throws -> FleetWrite {
     try checkOpen()
-    guard let object else { return .remove(key) }
     let expires = expiresIn.map(local.expiry(after:)) ?? 0
-    return .set(try local.archiveObject(object, forKey: key, expires: expires, cost: cost))
-  }
-
-  private func write(_ single: FleetWrite) throws {
-    guard let queue else { return try write([single]) }
-    try enqueue(single, queue)
-    sender?.wake()
-  }
-
-  private func write(_ single: FleetWrite) async throws {
-    guard let queue else { return try await write([single]) }
-    try enqueue(single, queue)
-    sender?.wake()
+    return FleetWrite(
+      key: key, entry: try object.map { try local.archiveObject($0, forKey: key, expires: expires, cost: cost) })
   }
 
   private func write(_ writes: [FleetWrite]) throws {
-    try checkOpen()
-    if writes.isEmpty { return }
-    if let queue { return try enqueue(writes, queue) }
-    let request = request(writes)
-    defer { for write in writes { news.end(write.key) } }
-    let replies: [RemoteReply]
-    do throws(RemoteTierError) {
-      replies = try client.sendAndWait(request.commands, .write, judge: request.failure(in:))
-    } catch {
-      try forget(writes, error)
-      throw error
-    }
-    try didWrite(writes, request, replies)
+    if try !enqueue(writes) { try LoadCaller.wait { try await self.send(writes, $0) } }
   }
 
   private func write(_ writes: [FleetWrite]) async throws {
-    try checkOpen()
-    if writes.isEmpty { return }
-    if let queue { return try enqueue(writes, queue) }
+    if try !enqueue(writes) { try await send(writes, LoadCaller()) }
+  }
+
+  private func send(_ writes: [FleetWrite], _ caller: LoadCaller) async throws {
     let request = request(writes)
     defer { for write in writes { news.end(write.key) } }
     let replies: [RemoteReply]
     do throws(RemoteTierError) {
-      replies = try await client.send(request.commands, .write, judge: request.failure(in:))
+      replies = try await client.send(request.commands, .write, caller, judge: request.failure(in:))
     } catch {
       try forget(writes, error)
       throw error
@@ -184,8 +158,7 @@ extension DistributedCache {
       // A batch makes sets, then removals: a key is in it once.
       if batch.isFull || keys.contains(ByteKey(write.key)) { finish() }
       keys.insert(ByteKey(write.key))
-      let entry: PortableEntry? = if case .set(let entry) = write { entry } else { nil }
-      batch.add(write.key, entry, at: now)
+      batch.add(write.key, write.entry, at: now)
     }
     finish()
     return request
@@ -219,79 +192,60 @@ extension DistributedCache {
 
   private func didWrite(_ write: FleetWrite, _ revision: RemoteRevision, _ watch: KeyWatch) throws(CacheError) {
     follower.note(revision)
-    if case .set(let entry) = write, try store(entry, revision, watch) { return }
+    if let entry = write.entry, try store(entry, revision, watch) { return }
     // Removed, or there is something newer.
     try local.invalidate(write.key, below: revision.packed, news)
   }
 
   // MARK: Behind
 
-  private func enqueue(_ writes: [FleetWrite], _ queue: WriteQueue) throws {
+  /// Adds writes to the queue, if they go behind.
+  ///
+  /// - Returns: Whether there is nothing left to send.
+  private func enqueue(_ writes: [FleetWrite]) throws -> Bool {
+    try checkOpen()
+    guard let queue else { return writes.isEmpty }
     defer { sender?.wake() }
-    for write in writes { try enqueue(write, queue) }
-  }
-
-  private func enqueue(_ write: FleetWrite, _ queue: WriteQueue) throws {
-    switch write {
-    case .set(let entry): try queue.add(entry.key, .set(entry))
-    case .remove(let key):
-      try queue.add(key, .remove)
-      // After that: what is loaded from now on is not of the time before.
-      try local.removeValue(forKey: key)
+    for write in writes {
+      if let entry = write.entry {
+        try queue.add(write.key, .set(entry))
+      } else {
+        try queue.add(write.key, .remove)
+        // After that: what is loaded from now on is not of the time before.
+        try local.removeValue(forKey: write.key)
+      }
     }
+    return true
   }
 
   // MARK: Many
 
-  /// Removes every entry of the fleet whose key starts with `prefix`, byte for byte.
+  /// Removes every entry of the fleet whose key starts with `prefix`, byte for byte; by default, all.
   ///
   /// The server is looked through page by page, which takes as long as it has keys, of this fleet or others. What is
   /// written meanwhile stays. Other machines serve what they have until it is done.
   ///
   /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; part of them may be removed then.
   @_disfavoredOverload
-  public func removeAll(withPrefix prefix: String) throws {
-    let done = Settled<Result<RemoteRevision?, RemoteTierError>>()
-    try removeAll(prefix) { done.settle($0) }
-    try finishRemoval(prefix, done.wait())
+  public func removeAll(withPrefix prefix: String = "") throws {
+    try LoadCaller.wait { try await self.removeAll(prefix, $0) }
   }
 
-  /// The same for tasks.
-  public func removeAll(withPrefix prefix: String) async throws {
-    let result = try await withCheckedThrowingContinuation {
-      (continuation: CheckedContinuation<Result<RemoteRevision?, RemoteTierError>, any Error>) in
-      do { try removeAll(prefix) { continuation.resume(returning: $0) } } catch { continuation.resume(throwing: error) }
-    }
-    try finishRemoval(prefix, result)
-  }
+  /// Removes every entry of the fleet whose key starts with `prefix`, without blocking a thread.
+  public func removeAll(withPrefix prefix: String = "") async throws { try await removeAll(prefix, LoadCaller()) }
 
-  /// Removes every entry of the fleet.
-  @_disfavoredOverload
-  public func removeAll() throws { try removeAll(withPrefix: "") }
-
-  /// Removes every entry of the fleet.
-  public func removeAll() async throws { try await removeAll(withPrefix: "") }
-
-  private func removeAll(
-    _ prefix: String, completion: @escaping @Sendable (Result<RemoteRevision?, RemoteTierError>) -> Void
-  ) throws {
+  private func removeAll(_ prefix: String, _ caller: LoadCaller) async throws {
     try checkOpen()
-    guard let queue else {
-      return RemovalOfAll(
-        prefix: prefix, client: client, names: names, streamLength: configuration.rememberedChanges
-      ).run(completion)
+    if let queue {
+      try queue.add(prefix, .removeAll)
+      sender?.wake()
+      return try removeLocally(prefix)
     }
-    try queue.add(prefix, .removeAll)
-    sender?.wake()
-    try removeLocally(prefix)
-    completion(.success(nil))
-  }
-
-  private func finishRemoval(_ prefix: String, _ result: Result<RemoteRevision?, RemoteTierError>) throws {
-    if let revision = try result.get() {
-      follower.note(revision)
-      try local.invalidateAll(withPrefix: prefix, below: revision.packed, news)
-    }
+    let removal = RemovalOfAll(
+      prefix: prefix, client: client, names: names, streamLength: configuration.rememberedChanges)
+    guard let revision = try await removal.run(caller) else { return }
+    follower.note(revision)
+    try local.invalidateAll(withPrefix: prefix, below: revision.packed, news)
   }
 
   func removeLocally(_ prefix: String) throws(CacheError) {

@@ -132,15 +132,9 @@ public final class DistributedCache: Sendable {
     guard case .behind(let limit, let folder) = mode else { return [] }
     guard let folder else { return [WriteQueue(limit: limit, gate: gate)] }
     return try Outbox.open(in: folder, local).enumerated().map { index, opened in
-      let items = opened.items.compactMap { kept -> WriteQueue.Item? in
-        do { return try kept.item { record, key in try local.entry(reading: record, forKey: key) } } catch {
-          opened.outbox.noteUnreadable(kept.number, error)
-          return nil
-        }
-      }
       // Reads look into the first one only.
       return WriteQueue(
-        limit: limit, outbox: opened.outbox, items: items, last: opened.last, gate: index == 0 ? gate : nil)
+        limit: limit, outbox: opened.outbox, items: opened.items, last: opened.last, gate: index == 0 ? gate : nil)
     }
   }
 
@@ -261,21 +255,9 @@ extension DistributedCache {
       isRevalidating: revalidation.isActive, failure: failure)
   }
 
-  /// What was counted since the cache was made. The counters are read one by one while others change.
+  /// What was counted since the cache was made.
   public var statistics: RemoteStatistics {
-    let counters = client.counters
-    var statistics = RemoteStatistics()
-    statistics.requests = counters.requests.load(ordering: .relaxed)
-    statistics.failures = counters.failures.load(ordering: .relaxed)
-    statistics.requestTime = counters.requestTime
-    statistics.hits = counters.hits.load(ordering: .relaxed)
-    statistics.misses = counters.misses.load(ordering: .relaxed)
-    statistics.loads = counters.loads.load(ordering: .relaxed)
-    statistics.unreadable = counters.unreadable.load(ordering: .relaxed)
-    statistics.invalidations = counters.invalidations.load(ordering: .relaxed)
-    statistics.gaps = counters.gaps.load(ordering: .acquiring)
-    statistics.givenUpWrites = counters.givenUp.load(ordering: .relaxed)
-    statistics.breakerOpenings = counters.breakerOpenings.load(ordering: .relaxed)
+    var statistics = client.counts.withLock { $0 }
     for (queue, _) in servedQueues {
       statistics.waitingWrites += queue.count
       statistics.waitingBytes += queue.size
@@ -292,26 +274,19 @@ extension DistributedCache {
   ///   waiting, or `.closed`; what `LMDBCache.flush()` throws.
   @_disfavoredOverload
   public func flush(timeLimit: Duration = .seconds(10)) throws {
-    try checkOpen()
-    waitForQueues(timeLimit)
-    try local.flush()
-    try checkSent()
+    try LoadCaller.wait { _ in try await self.flush(timeLimit: timeLimit) }
   }
 
-  /// The same for tasks.
+  /// Waits until all earlier writes are on the server and on the disk, without blocking a thread.
   public func flush(timeLimit: Duration = .seconds(10)) async throws {
     try checkOpen()
     await drain(timeLimit)
     try await local.flush()
-    try checkSent()
-  }
-
-  private var waiting: Int { servedQueues.reduce(0) { $0 + $1.queue.count } }
-
-  private func checkSent() throws(RemoteTierError) {
     let count = waiting
     if count > 0 { throw RemoteTierError(.timedOut, "\(count) writes wait to be sent; they are tried again.") }
   }
+
+  private var waiting: Int { servedQueues.reduce(0) { $0 + $1.queue.count } }
 
   /// Ends the use of the server: what waits to be sent is sent first, for as long as `timeLimit`, and nothing else is
   /// taken.
@@ -324,56 +299,39 @@ extension DistributedCache {
   ///   that is given it.
   @_disfavoredOverload @discardableResult
   public func close(timeLimit: Duration = .seconds(5)) -> Int {
-    if !beginClosing() { return 0 }
-    waitForQueues(timeLimit)
-    return didDrain()
+    LoadCaller.wait { _ in await self.close(timeLimit: timeLimit) }
   }
 
-  /// The same for tasks.
+  /// Ends the use of the server, without blocking a thread.
   @discardableResult
   public func close(timeLimit: Duration = .seconds(5)) async -> Int {
-    if !beginClosing() { return 0 }
-    await drain(timeLimit)
-    return await withCheckedContinuation { continuation in
-      // It waits for the disk.
-      work.async { [self] in continuation.resume(returning: didDrain()) }
-    }
-  }
-
-  private func beginClosing() -> Bool {
-    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return false }
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return 0 }
     gate.set(.closed, true)
     // What a writer was just told is taken is sent.
     for (queue, _) in servedQueues { queue.seal() }
-    return true
-  }
-
-  private func didDrain() -> Int {
-    let left = waiting
-    metrics?.record(statistics, health)
-    metrics?.end()
-    stop()
-    if left > 0 { local.log(.error, "writes were not sent to the remote tier", ["writes": "\(left)"]) }
-    return left
-  }
-
-  private func waitForQueues(_ timeLimit: Duration) {
-    let done = DispatchSemaphore(value: 0)
-    drain(timeLimit) { done.signal() }
-    done.wait()
+    await drain(timeLimit)
+    return await withCheckedContinuation { continuation in
+      // It waits for the disk.
+      work.async { [self] in
+        let left = waiting
+        metrics?.record(statistics, health)
+        metrics?.end()
+        stop()
+        if left > 0 { local.log(.error, "writes were not sent to the remote tier", ["writes": "\(left)"]) }
+        continuation.resume(returning: left)
+      }
+    }
   }
 
   private func drain(_ timeLimit: Duration) async {
-    await withCheckedContinuation { continuation in drain(timeLimit) { continuation.resume() } }
-  }
-
-  private func drain(_ timeLimit: Duration, _ done: @escaping @Sendable () -> Void) {
-    let group = DispatchGroup()
-    for (_, sender) in servedQueues {
-      group.enter()
-      sender.drain(timeLimit: timeLimit) { group.leave() }
+    await withCheckedContinuation { continuation in
+      let group = DispatchGroup()
+      for (_, sender) in servedQueues {
+        group.enter()
+        sender.drain(timeLimit: timeLimit) { group.leave() }
+      }
+      group.notify(queue: work) { continuation.resume() }
     }
-    group.notify(queue: work, execute: done)
   }
 }
 

@@ -8,16 +8,6 @@ import Synchronization
 /// tiers.
 // Sendable: `owner` is set before anything is sent; `pause` and what follows are of the queue `turns`.
 final class QueueSender: @unchecked Sendable {
-  /// What becomes of writes.
-  protocol Owner: AnyObject, Sendable {
-    /// Before a write is sent.
-    func watch(_ item: WriteQueue.Item) -> KeyWatch?
-    /// The server has writes, each with its revision if that is known.
-    func didSend(_ writes: [(item: WriteQueue.Item, watch: KeyWatch?, revision: RemoteRevision?)])
-    /// A write was given up, since the server refuses it.
-    func didGiveUp(_ item: WriteQueue.Item, _ watch: KeyWatch?, _ error: RemoteTierError)
-  }
-
   private static let firstPause: Int64 = 20_000_000
   private static let longestPause: Int64 = 1_000_000_000
 
@@ -30,11 +20,12 @@ final class QueueSender: @unchecked Sendable {
   /// Whose clock the expiries are by.
   private let local: LMDBCache
   private let streamLength: Int
-  weak var owner: (any Owner)?
+  weak var owner: DistributedCache?
   /// What processes that have ended left, which is older than all that this queue is given: it goes first. Set before
   /// anything is sent.
   var predecessors: [WriteQueue] = []
   private let turns = DispatchQueue(label: "LMDBCachingRemote.writes", qos: .userInitiated)
+  private let removals = DispatchQueue(label: "LMDBCachingRemote.removals", qos: .utility)
   private let isSending = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
 
@@ -64,15 +55,11 @@ final class QueueSender: @unchecked Sendable {
 
   /// Calls `body` when nothing waits, or the time is over.
   func drain(timeLimit: Duration, _ body: @escaping @Sendable () -> Void) {
-    // The timer outlives what it is for, and must not keep that alive.
-    let once = Once(body)
-    let done: @Sendable () -> Void = { once.call() }
-    let waiter = queue.whenEmpty(done)
+    let waiter = queue.whenEmpty(body)
     if waiter == 0 { return }
     wake()
     turns.asyncAfter(deadline: .now() + .nanoseconds(Int(max(0, timeLimit.clampedNanoseconds)))) { [weak queue] in
-      queue?.forget(waiter: waiter)
-      done()
+      queue?.removeWaiter(waiter)?()
     }
   }
 
@@ -100,7 +87,10 @@ final class QueueSender: @unchecked Sendable {
     if first.isRemovalOfAll {
       var removal = RemovalOfAll(prefix: first.key, client: client, names: names, streamLength: streamLength)
       removal.queue = (queue.identifier, first.number)
-      removal.run { [self] result in
+      return removals.async { [self, removal] in
+        let result = Result { () throws(RemoteTierError) in
+          try LoadCaller.wait { (caller) async throws(RemoteTierError) in try await removal.run(caller) }
+        }
         turns.async { [self] in
           switch result {
           case .success(let revision): didSend([revision], nil)
@@ -108,7 +98,6 @@ final class QueueSender: @unchecked Sendable {
           }
         }
       }
-      return
     }
     var writes = WriteBatch(queue: names.queue(queue.identifier), names, streamLength: streamLength)
     let now = local.now
@@ -190,125 +179,73 @@ struct RemovalOfAll: Sendable {
   /// Of a queue.
   var queue: (identifier: String, number: Int)?
 
-  typealias Completion = @Sendable (Result<RemoteRevision?, RemoteTierError>) -> Void
-
-  private var keys: [String] {
-    [names.changes] + (queue.map { [names.queue($0.identifier), names.removal($0.identifier)] } ?? [])
+  private var keys: [Data] {
+    var keys = [names.changes]
+    if let queue { keys += [names.queue(queue.identifier), names.removal(queue.identifier)] }
+    return keys.map(\.bytes)
   }
 
   private var number: [Data] { queue.map { [$0.number.bytes] } ?? [] }
 
-  /// How far it is.
-  private struct Progress: Sendable {
-    let revision: RemoteRevision
-    /// What the server says of itself, which another one that takes its place does not; empty: it does not say.
-    var server: Data?
-    /// How often another one had taken its place.
-    var changes = 0
+  /// - Returns: The revision of the change that tells the fleet; `nil`: it was told before.
+  func run(_ caller: LoadCaller) async throws(RemoteTierError) -> RemoteRevision? {
+    let begin = RemoteScript.beginRemoval.command(keys: keys, arguments: [streamLength.bytes] + number)
+    guard let revision = try Self.revision(try await client.send([begin], .write, caller)[0]) else { return nil }
+    for _ in 0...Self.changesLimit {
+      // What the server says of itself, which another one that takes its place does not; empty: it does not say.
+      var server: Data?
+      let patterns = names.patterns(ofKeysWithPrefix: prefix)
+      guard try await remove(patterns.leases, revision, &server, caller),
+        try await remove(patterns.entries, revision, &server, caller)
+      else { continue }
+      // Only the server that all pages were removed on may tell the fleet: one that takes its place may have some of
+      // them.
+      let end = RemoteScript.endRemoval.command(
+        keys: keys, arguments: [streamLength.bytes, prefix.bytes, server ?? Data()] + number)
+      let reply = try await client.send([end], .write, caller)[0]
+      if reply != .bytes(RemoteScript.anotherServer) { return try Self.revision(reply) }
+    }
+    throw RemoteTierError(
+      .unreachable,
+      "Another server answered again and again while entries were being removed: the address has to lead to one primary."
+    )
   }
 
-  /// - Parameter completion: Is given the revision of the change that tells the fleet; `nil`: it was told before.
-  func run(_ completion: @escaping Completion) {
-    let begin = RemoteScript.beginRemoval.command(
-      keys: keys.map(\.bytes), arguments: [streamLength.bytes] + number)
-    send([begin], completion) { (replies) throws(RemoteTierError) in
-      guard let revision = try Self.revision(replies[0]) else { return completion(.success(nil)) }
-      removePages(Progress(revision: revision), completion)
-    }
-  }
-
-  private func removePages(_ progress: Progress, _ completion: @escaping Completion) {
-    let patterns = names.patterns(ofKeysWithPrefix: prefix)
-    remove(patterns.leases, progress, "0", completion) { progress in
-      remove(patterns.entries, progress, "0", completion) { end($0, completion) }
-    }
-  }
-
-  /// Only the server that all pages were removed on may tell the fleet: one that takes its place may have some of them.
-  private func end(_ progress: Progress, _ completion: @escaping Completion) {
-    let end = RemoteScript.endRemoval.command(
-      keys: keys.map(\.bytes), arguments: [streamLength.bytes, prefix.bytes, progress.server ?? Data()] + number)
-    send([end], completion) { (replies) throws(RemoteTierError) in
-      if case .bytes(RemoteScript.anotherServer) = replies[0] { return try beginAnew(progress, completion) }
-      completion(.success(try Self.revision(replies[0])))
-    }
-  }
-
-  /// A cursor means something to the server that gave it, and to no other, nor to itself after a restart.
-  private func beginAnew(_ progress: Progress, _ completion: @escaping Completion) throws(RemoteTierError) {
-    guard progress.changes < Self.changesLimit else {
-      throw RemoteTierError(
-        .unreachable,
-        "Another server answered again and again while entries were being removed: the address has to lead to one primary."
-      )
-    }
-    removePages(Progress(revision: progress.revision, changes: progress.changes + 1), completion)
+  /// Removes what is older than the revision, page by page.
+  ///
+  /// - Returns: `false` if another server has answered: a cursor means something to the server that gave it, and to no
+  ///   other, nor to itself after a restart.
+  private func remove(
+    _ pattern: String, _ revision: RemoteRevision, _ server: inout Data?, _ caller: LoadCaller
+  ) async throws(RemoteTierError) -> Bool {
+    let bound = revision.text.split(separator: "-").map { Data($0.utf8) }
+    var cursor = Data("0".utf8)
+    repeat {
+      let scan = RemoteCommand("SCAN", cursor, "MATCH", pattern, "COUNT", Self.pageLength)
+      let replies = try await client.send([RemoteScript.identity.command(keys: []), scan], .write, caller)
+      guard case .bytes(let name) = replies[0] else {
+        throw RemoteTierError(.failed, "A script returned no name of its server.")
+      }
+      if let server, server != name { return false }
+      server = name
+      guard case .array(let parts) = replies[1], parts.count == 2, case .bytes(let next) = parts[0],
+        case .array(let found) = parts[1]
+      else { throw RemoteTierError(.failed, "SCAN returned something else.") }
+      let keys: [Data] = found.compactMap { if case .bytes(let key) = $0 { key } else { nil } }
+      if !keys.isEmpty {
+        _ = try await client.send([RemoteScript.removeOlder.command(keys: keys, arguments: bound)], .write, caller)
+      }
+      cursor = next
+    } while cursor != Data("0".utf8)
+    return true
   }
 
   /// A script returns a revision, or nothing if what it was to do was done before.
   private static func revision(_ reply: RemoteReply) throws(RemoteTierError) -> RemoteRevision? {
-    guard case .bytes(let text) = reply else {
-      throw RemoteTierError(.failed, "A script returned no revision.")
-    }
-    if text.isEmpty { return nil }
-    guard let revision = RemoteRevision(text) else {
+    if reply == .bytes(Data()) { return nil }
+    guard case .bytes(let text) = reply, let revision = RemoteRevision(text) else {
       throw RemoteTierError(.failed, "A script returned no revision.")
     }
     return revision
-  }
-
-  private func send(
-    _ commands: [RemoteCommand], _ completion: @escaping Completion,
-    _ body: @escaping @Sendable ([RemoteReply]) throws(RemoteTierError) -> Void
-  ) {
-    client.send(commands, .write) { result in
-      do throws(RemoteTierError) {
-        try body(try result.get())
-      } catch {
-        completion(.failure(error))
-      }
-    }
-  }
-
-  private func remove(
-    _ pattern: String, _ progress: Progress, _ cursor: String, _ completion: @escaping Completion,
-    _ next: @escaping @Sendable (Progress) -> Void
-  ) {
-    let scan = RemoteCommand("SCAN", cursor, "MATCH", pattern, "COUNT", Self.pageLength)
-    send([RemoteScript.identity.command(keys: []), scan], completion) { (replies) throws(RemoteTierError) in
-      guard case .bytes(let server) = replies[0] else {
-        throw RemoteTierError(.failed, "A script returned no name of its server.")
-      }
-      if progress.server.map({ $0 != server }) == true { return try beginAnew(progress, completion) }
-      var progress = progress
-      progress.server = server
-      guard case .array(let parts) = replies[1], parts.count == 2, case .bytes(let following) = parts[0],
-        case .array(let found) = parts[1]
-      else { throw RemoteTierError(.failed, "SCAN returned something else.") }
-      let keys: [Data] = found.compactMap { if case .bytes(let key) = $0 { key } else { nil } }
-      let cursor = String(decoding: following, as: UTF8.self)
-      let goOn: @Sendable () -> Void = { [progress] in
-        if cursor == "0" { return next(progress) }
-        remove(pattern, progress, cursor, completion, next)
-      }
-      if keys.isEmpty { return goOn() }
-      let bound = progress.revision.text.split(separator: "-").map { Data($0.utf8) }
-      send([RemoteScript.removeOlder.command(keys: keys, arguments: bound)], completion) { _ in goOn() }
-    }
-  }
-}
-
-/// A closure that is called once at most, whoever is first, and let go of then.
-final class Once: Sendable {
-  private let body: Mutex<(@Sendable () -> Void)?>
-
-  init(_ body: @escaping @Sendable () -> Void) { self.body = Mutex(body) }
-
-  func call() {
-    let body = self.body.withLock { body in
-      defer { body = nil }
-      return body
-    }
-    body?()
   }
 }

@@ -26,7 +26,8 @@ final class RemoteClient: Sendable {
   let breakers: Mutex<Breakers>
   let metrics: RemoteMetrics?
   let onChange: @Sendable (RemoteTierError?) -> Void
-  let counters = RemoteCounters()
+  /// What was counted, but for what waits and the lag.
+  let counts = Mutex(RemoteStatistics())
 
   /// - Parameter onChange: Called when a breaker opens, with the failure, and when it closes.
   init(
@@ -61,60 +62,27 @@ final class RemoteClient: Sendable {
     }
   }
 
-  func sendAndWait(
-    _ commands: [RemoteCommand], _ purpose: Purpose, judge: Judge? = nil
-  ) throws(RemoteTierError) -> [RemoteReply] {
+  func send(
+    _ commands: [RemoteCommand], _ purpose: Purpose, _ caller: LoadCaller, judge: Judge? = nil
+  ) async throws(RemoteTierError) -> [RemoteReply] {
     guard isAllowed(purpose) else { throw Self.suspended }
     let start = MonotonicClock.nanoseconds
-    let result: Result<[RemoteReply], RemoteTierError>
-    do throws(RemoteTierError) {
-      result = .success(try tier.sendAndWait(commands, timeLimit: timeLimit))
-    } catch {
-      result = .failure(error)
-    }
-    return try settle(result, commands.count, purpose, since: start, judge).get()
+    return try settle(await result(of: commands, caller), commands.count, purpose, since: start, judge).get()
   }
 
-  nonisolated(nonsending) func send(
-    _ commands: [RemoteCommand], _ purpose: Purpose, judge: Judge? = nil
-  ) async throws(RemoteTierError) -> [RemoteReply] {
-    try await withCheckedContinuation {
-      (continuation: CheckedContinuation<Result<[RemoteReply], RemoteTierError>, Never>) in
-      send(commands, purpose, judge: judge) { continuation.resume(returning: $0) }
-    }.get()
-  }
-
-  /// A write, and a read after it, which counts whatever becomes of the write: a server that is full still reads. Where
-  /// writes are suspended only the read is sent.
-  func sendAndWait(
-    _ write: RemoteCommand, thenRead read: RemoteCommand
-  ) throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
-    guard isAllowed(.read) else { throw Self.suspended }
-    let isWritten = isAllowed(.write)
-    let start = MonotonicClock.nanoseconds
-    let result: Result<[RemoteReply], RemoteTierError>
-    do throws(RemoteTierError) {
-      result = .success(try tier.sendAndWait(isWritten ? [write, read] : [read], timeLimit: timeLimit))
-    } catch {
-      result = .failure(error)
-    }
-    return try settle(result, isWritten: isWritten, since: start)
-  }
-
-  /// The same for tasks.
-  nonisolated(nonsending) func send(
-    _ write: RemoteCommand, thenRead read: RemoteCommand
-  ) async throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
-    guard isAllowed(.read) else { throw Self.suspended }
-    let isWritten = isAllowed(.write)
-    let start = MonotonicClock.nanoseconds
-    let result = await withCheckedContinuation {
-      (continuation: CheckedContinuation<Result<[RemoteReply], RemoteTierError>, Never>) in
-      tier.send(isWritten ? [write, read] : [read], timeLimit: timeLimit, isBlocking: false) {
-        continuation.resume(returning: $0)
+  private func result(
+    of commands: [RemoteCommand], _ caller: LoadCaller
+  ) async -> Result<[RemoteReply], RemoteTierError> {
+    if caller.isThread {
+      do throws(RemoteTierError) {
+        return .success(try tier.sendAndWait(commands, timeLimit: timeLimit))
+      } catch {
+        return .failure(error)
       }
     }
-    return try settle(result, isWritten: isWritten, since: start)
+    return await withCheckedContinuation { continuation in
+      tier.send(commands, timeLimit: timeLimit, isBlocking: false) { continuation.resume(returning: $0) }
+    }
   }
 
   /// For what the server may hold back for some time. Takes no part in the breakers, and leaves replies that are
@@ -154,63 +122,42 @@ final class RemoteClient: Sendable {
 // What replies and failures say of the server.
 
 extension RemoteClient {
-  static let suspended = RemoteTierError(
+  private static let suspended = RemoteTierError(
     .suspended, "The server failed several times in a row, and is asked again after a pause.")
 
-  func isAllowed(_ purpose: Purpose) -> Bool {
+  private func isAllowed(_ purpose: Purpose) -> Bool {
     let now = MonotonicClock.nanoseconds
     return breakers.withLock { $0[purpose].isAllowed(now: now) }
   }
 
   /// Makes a failure of the first reply that is an error.
-  func settle(
+  private func settle(
     _ result: Result<[RemoteReply], RemoteTierError>, _ count: Int, _ purpose: Purpose, since start: Int64,
     _ judge: Judge?
   ) -> Result<[RemoteReply], RemoteTierError> {
-    let result = Self.checked(result, count)
-    let failure: RemoteTierError? =
-      switch result {
-      case .success(let replies): judge?(replies)
-      case .failure(let error): error
+    var result = result
+    var failure: RemoteTierError?
+    switch result {
+    case .success(let replies):
+      if replies.count != count {
+        result = .failure(RemoteTierError(.failed, "There are \(replies.count) replies to \(count) commands."))
       }
-    let now = noteRequest(since: start, isFailure: failure != nil)
+      for case .error(let message) in replies {
+        result = .failure(RemoteTierError(reply: message))
+        break
+      }
+      if case .failure(let error) = result { failure = error } else { failure = judge?(replies) }
+    case .failure(let error): failure = error
+    }
+    let now = MonotonicClock.nanoseconds
+    counts.withLock { counts in
+      counts.requests += 1
+      if failure != nil { counts.failures += 1 }
+      counts.requestTime += .nanoseconds(now - start)
+    }
+    metrics?.noteRequest(nanoseconds: now - start)
     if let failure { note(failure, purpose, now: now, since: start) } else { noteSuccess(purpose) }
     return result
-  }
-
-  /// Of a write, if there was one, and a read after it.
-  func settle(
-    _ result: Result<[RemoteReply], RemoteTierError>, isWritten: Bool, since start: Int64
-  ) throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
-    func outcome(_ reply: RemoteReply) -> Result<RemoteReply, RemoteTierError> {
-      if case .error(let message) = reply { .failure(RemoteTierError(reply: message)) } else { .success(reply) }
-    }
-    var write = Result<RemoteReply, RemoteTierError>.failure(Self.suspended)
-    var read: Result<RemoteReply, RemoteTierError>
-    switch Self.counted(result, isWritten ? 2 : 1) {
-    case .success(let replies):
-      if isWritten { write = outcome(replies[0]) }
-      read = outcome(replies[isWritten ? 1 : 0])
-    case .failure(let error):
-      if isWritten { write = .failure(error) }
-      read = .failure(error)
-    }
-    let now = noteRequest(since: start, isFailure: { if case .failure = read { true } else { false } }())
-    for (purpose, outcome) in isWritten ? [(Purpose.write, write), (.read, read)] : [(.read, read)] {
-      switch outcome {
-      case .success: noteSuccess(purpose)
-      case .failure(let error): note(error, purpose, now: now, since: start)
-      }
-    }
-    return (write, try read.get())
-  }
-
-  /// - Returns: What time it is.
-  private func noteRequest(since start: Int64, isFailure: Bool) -> Int64 {
-    let now = MonotonicClock.nanoseconds
-    counters.note(nanoseconds: now - start, isFailure: isFailure)
-    metrics?.noteRequest(nanoseconds: now - start)
-    return now
   }
 
   private func noteSuccess(_ purpose: Purpose) {
@@ -231,25 +178,8 @@ extension RemoteClient {
       $0[purpose].noteFailure(error, now: now, since: start, random: random)
     }
     if !hasOpened { return }
-    counters.breakerOpenings.add(1, ordering: .relaxed)
+    counts.withLock { $0.breakerOpenings += 1 }
     onChange(error)
-  }
-
-  /// Makes an error of the first reply that is one.
-  private static func checked(
-    _ result: Result<[RemoteReply], RemoteTierError>, _ count: Int
-  ) -> Result<[RemoteReply], RemoteTierError> {
-    let result = counted(result, count)
-    guard case .success(let replies) = result else { return result }
-    for case .error(let message) in replies { return .failure(RemoteTierError(reply: message)) }
-    return result
-  }
-
-  private static func counted(
-    _ result: Result<[RemoteReply], RemoteTierError>, _ count: Int
-  ) -> Result<[RemoteReply], RemoteTierError> {
-    guard case .success(let replies) = result, replies.count != count else { return result }
-    return .failure(RemoteTierError(.failed, "There are \(replies.count) replies to \(count) commands."))
   }
 }
 

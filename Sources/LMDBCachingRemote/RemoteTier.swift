@@ -1,6 +1,5 @@
-import Dispatch
 public import Foundation
-import Synchronization
+import LMDBCaching
 
 /// A connection to a Redis or Valkey server, as ``DistributedCache`` needs one: what takes commands and gives replies.
 ///
@@ -41,9 +40,12 @@ extension RemoteTier {
   public func sendAndWait(
     _ commands: [RemoteCommand], timeLimit: Duration
   ) throws(RemoteTierError) -> [RemoteReply] {
-    let result = Settled<Result<[RemoteReply], RemoteTierError>>()
-    send(commands, timeLimit: timeLimit, isBlocking: false) { result.settle($0) }
-    return try result.wait().get()
+    try LoadCaller.wait { _ in
+      await withCheckedContinuation {
+        (continuation: CheckedContinuation<Result<[RemoteReply], RemoteTierError>, Never>) in
+        send(commands, timeLimit: timeLimit, isBlocking: false) { continuation.resume(returning: $0) }
+      }
+    }.get()
   }
 
   public func renewConnections() {}
@@ -189,24 +191,5 @@ public struct RemoteTierError: LocalizedError, Sendable, Hashable, CustomStringC
     let message = reply.hasPrefix("-") ? String(reply.dropFirst()) : reply
     return ["READONLY", "LOADING", "MASTERDOWN", "MOVED"].contains { message.hasPrefix($0 + " ") }
       || reply.contains(" -READONLY ")
-  }
-}
-
-/// A result that another thread has, sooner or later.
-final class Settled<Value: Sendable>: Sendable {
-  private let value = Mutex<Value?>(nil)
-  private let done = DispatchSemaphore(value: 0)
-
-  /// To be called once.
-  func settle(_ value: Value) {
-    self.value.withLock { $0 = value }
-    done.signal()
-  }
-
-  /// To be called once. Blocks the thread.
-  func wait() -> Value {
-    done.wait()
-    guard let value = value.withLock({ $0 }) else { preconditionFailure("It was settled without a value.") }
-    return value
   }
 }

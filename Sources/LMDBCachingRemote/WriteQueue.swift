@@ -48,16 +48,14 @@ final class WriteQueue: Sendable {
   }
 
   struct State {
-    /// In the order of their numbers. What another one took the place of, or is being sent, is `nil`.
-    var items: [Item?] = []
-    /// What the first of them would be counted as, if none had been dropped from the beginning.
-    var first = 0
+    /// By their numbers.
+    var items: [Int: Item] = [:]
+    /// Their numbers, in order. Those whose place another write took are skipped.
+    var order: [Int] = []
     /// Those before it have been sent.
     var head = 0
-    /// How many there are.
-    var count = 0
-    /// Where the last write of a key is, counted as `first` is.
-    var places: [ByteKey: Int] = [:]
+    /// The number of the last write of a key.
+    var numbers: [ByteKey: Int] = [:]
     var lastNumber = 0
     /// Removals of many, by their numbers, until they are on the server.
     var removals: [Int: String] = [:]
@@ -68,9 +66,9 @@ final class WriteQueue: Sendable {
     var waiters: [Int: @Sendable () -> Void] = [:]
     var lastWaiter = 0
 
-    func item(of key: String) -> Item? { places[ByteKey(key)].flatMap { items[$0 - first] } }
+    func item(of key: String) -> Item? { numbers[ByteKey(key)].flatMap { items[$0] } }
 
-    var isEmpty: Bool { count == 0 && batch.isEmpty }
+    var isEmpty: Bool { items.isEmpty && batch.isEmpty }
   }
 
   /// What the server knows the queue as.
@@ -93,7 +91,7 @@ final class WriteQueue: Sendable {
     self.gate = gate
     var state = State()
     for item in items {
-      let replaced = state.insert(item, inPlaceOf: state.placesReplaced(by: item))
+      let replaced = state.insert(item, inPlaceOf: state.replaced(by: item))
       outbox?.remove(replaced.map(\.number))
     }
     if last > 0 {
@@ -108,7 +106,7 @@ final class WriteQueue: Sendable {
   /// Ends the use of the outbox: what waits is kept there. Waits for the disk.
   func end() { outbox?.end() }
 
-  var count: Int { state.withLock { $0.count + $0.batch.count } }
+  var count: Int { state.withLock { $0.items.count + $0.batch.count } }
   var size: Int { state.withLock { $0.size } }
 
   // MARK: Adding
@@ -120,19 +118,11 @@ final class WriteQueue: Sendable {
     // Released after the lock: the `deinit` of a value may use the cache.
     let replaced = try state.withLock { (state) throws(RemoteTierError) -> [Item] in
       if state.isSealed { throw .cacheClosed }
-      let replaced: [Item]
       let item = Item(number: state.lastNumber + 1, key: key, write: write)
-      if item.isRemovalOfAll {
-        let places = state.placesReplaced(by: item)
-        try check(places.reduce(state.size + item.size) { $0 - (state.items[$1]?.size ?? 0) }, state)
-        try outbox?.keep(item)
-        replaced = state.insert(item, inPlaceOf: places)
-      } else {
-        let place = state.places[ByteKey(key)].map { $0 - state.first }
-        try check(state.size + item.size - (place.flatMap { state.items[$0]?.size } ?? 0), state)
-        try outbox?.keep(item)
-        replaced = state.insert(item, inPlaceOf: place).map { [$0] } ?? []
-      }
+      let numbers = state.replaced(by: item)
+      try check(numbers.reduce(state.size + item.size) { $0 - (state.items[$1]?.size ?? 0) }, state)
+      try outbox?.keep(item)
+      let replaced = state.insert(item, inPlaceOf: numbers)
       if !replaced.isEmpty { outbox?.remove(replaced.map(\.number)) }
       // Most of the time something waits already. The lock orders this.
       if let gate, !gate.has(.waiting) { gate.set(.waiting, true) }
@@ -157,10 +147,9 @@ final class WriteQueue: Sendable {
   func expire(_ key: String, number: Int) -> Bool {
     // Released after the lock, as above.
     let expired = state.withLock { state -> Item? in
-      guard let place = state.places[ByteKey(key)], let old = state.items[place - state.first], old.number == number
-      else { return nil }
+      guard state.numbers[ByteKey(key)] == number, let old = state.items[number] else { return nil }
       let item = Item(number: number, key: key, write: .remove)
-      state.items[place - state.first] = item
+      state.items[number] = item
       state.size += item.size - old.size
       return old
     }
@@ -195,7 +184,7 @@ final class WriteQueue: Sendable {
 
   /// Calls `body` when nothing waits, at once if that is so.
   ///
-  /// - Returns: What ``forget(waiter:)`` is to be told if it is not to be called any more.
+  /// - Returns: The number of the waiter, or 0.
   func whenEmpty(_ body: @escaping @Sendable () -> Void) -> Int {
     let number = state.withLock { state -> Int in
       if state.isEmpty { return 0 }
@@ -207,7 +196,10 @@ final class WriteQueue: Sendable {
     return number
   }
 
-  func forget(waiter: Int) { state.withLock { $0.waiters[waiter] = nil } }
+  /// Returns the closure, if it has not been called.
+  func removeWaiter(_ number: Int) -> (@Sendable () -> Void)? {
+    state.withLock { $0.waiters.removeValue(forKey: number) }
+  }
 }
 
 extension RemoteTierError {
@@ -223,26 +215,18 @@ extension WriteQueue {
     state.withLock { state in
       guard state.batch.isEmpty else { return state.batch }
       var size = 0
-      var index = state.head
-      while index < state.items.count, state.batch.count < WriteBatch.length, size < WriteBatch.size {
-        guard let item = state.items[index] else {
-          index += 1
+      while state.head < state.order.count, state.batch.count < WriteBatch.length, size < WriteBatch.size {
+        guard let item = state.items[state.order[state.head]] else {
+          state.head += 1
           continue
         }
         if item.isRemovalOfAll, !state.batch.isEmpty { break }
-        state.items[index] = nil
-        index += 1
-        state.count -= 1
-        if !item.isRemovalOfAll { state.places[ByteKey(item.key)] = nil }
+        state.head += 1
+        state.items[item.number] = nil
+        if !item.isRemovalOfAll { state.numbers[ByteKey(item.key)] = nil }
         state.batch.append(item)
         size += item.size
         if item.isRemovalOfAll { break }
-      }
-      state.head = index
-      if index > 1_024, index * 2 > state.items.count {
-        state.items.removeFirst(index)
-        state.first += index
-        state.head = 0
       }
       return state.batch
     }
@@ -273,122 +257,79 @@ extension WriteQueue {
   }
 
   /// Whether a later write of a key waits: what was sent of it is not worth being stored.
-  func hasNewer(than item: Item) -> Bool { state.withLock { $0.places[ByteKey(item.key)] != nil } }
+  func hasNewer(than item: Item) -> Bool { state.withLock { $0.numbers[ByteKey(item.key)] != nil } }
 }
 
 extension WriteQueue.State {
-  /// Where the writes are that one takes the place of, as indices of `items`.
-  func placesReplaced(by item: WriteQueue.Item) -> [Int] {
-    guard item.isRemovalOfAll else {
-      return places[ByteKey(item.key)].map { [$0 - first] } ?? []
-    }
-    return items.indices.dropFirst(head).filter { place in
-      guard let other = items[place], !other.isRemovalOfAll else { return false }
+  /// The numbers of the waiting writes that one takes the place of.
+  func replaced(by item: WriteQueue.Item) -> [Int] {
+    guard item.isRemovalOfAll else { return numbers[ByteKey(item.key)].map { [$0] } ?? [] }
+    return order.dropFirst(head).filter { number in
+      guard let other = items[number], !other.isRemovalOfAll else { return false }
       return other.key.utf8.starts(with: item.key.utf8)
     }
   }
 
   /// - Returns: Those that it takes the place of, which are not to be released with a lock held.
   mutating func insert(_ item: WriteQueue.Item, inPlaceOf replaced: [Int]) -> [WriteQueue.Item] {
-    guard item.isRemovalOfAll else { return insert(item, inPlaceOf: replaced.first).map { [$0] } ?? [] }
-    let dropped = replaced.compactMap { place -> WriteQueue.Item? in
-      items[place].map { places[ByteKey($0.key)] = nil }
-      return drop(place)
+    let dropped = replaced.compactMap { items.removeValue(forKey: $0) }
+    for old in dropped {
+      size -= old.size
+      numbers[ByteKey(old.key)] = nil
     }
-    removals[item.number] = item.key
-    append(item)
+    if item.isRemovalOfAll { removals[item.number] = item.key } else { numbers[ByteKey(item.key)] = item.number }
+    items[item.number] = item
+    order.append(item.number)
+    lastNumber = item.number
+    size += item.size
+    if order.count > 1_024, order.count > 4 * items.count {
+      order.removeFirst(head)
+      head = 0
+      order.removeAll { items[$0] == nil }
+    }
     return dropped
   }
-
-  /// The same for a write of one key.
-  mutating func insert(_ item: WriteQueue.Item, inPlaceOf replaced: Int?) -> WriteQueue.Item? {
-    let old = replaced.flatMap { drop($0) }
-    places[ByteKey(item.key)] = first + items.count
-    append(item)
-    return old
-  }
-
-  private mutating func append(_ item: WriteQueue.Item) {
-    lastNumber = item.number
-    items.append(item)
-    count += 1
-    size += item.size
-    if items.count > 1_024, items.count > 4 * count { compact() }
-  }
-
-  /// Forgets the write at an index, and leaves its place.
-  private mutating func drop(_ index: Int) -> WriteQueue.Item? {
-    guard let item = items[index] else { return nil }
-    items[index] = nil
-    count -= 1
-    size -= item.size
-    return item
-  }
-
-  /// Closes the gaps.
-  private mutating func compact() {
-    first += items.count
-    head = 0
-    items.removeAll { $0 == nil }
-    places.removeAll(keepingCapacity: true)
-    for (index, item) in items.enumerated() {
-      if let item, !item.isRemovalOfAll { places[ByteKey(item.key)] = first + index }
-    }
-  }
 }
 
-extension WriteQueue {
-  /// A write as it is kept on the disk.
-  struct KeptItem: Sendable {
-    let number: Int
-    let bytes: Data
+// A write as it is kept on the disk: a byte for what it does, the length of the key, the key, and the record of what is
+// set.
+extension WriteQueue.Item {
+  private static let (set, remove, removeAll): (UInt8, UInt8, UInt8) = (1, 2, 3)
 
-    private static let set: UInt8 = 1
-    private static let remove: UInt8 = 2
-    private static let removeAll: UInt8 = 3
-
-    /// The write.
-    ///
-    /// - Parameter reading: Makes an entry of a record.
-    /// - Throws: `.notKept` for what is none, and what `reading` does.
-    func item(_ reading: (Data, String) throws -> PortableEntry) throws -> Item {
-      let header = [UInt8](bytes.prefix(9))
-      let length = header.dropFirst().reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-      guard header.count == 9, length <= UInt64(bytes.count - 9),
-        let key = String(validating: bytes.dropFirst(9).prefix(Int(length)), as: UTF8.self)
-      else { throw Self.unreadable }
+  /// - Throws: `.notKept` for what is no write, and what reading the record does.
+  fileprivate convenience init(number: Int, kept bytes: Data, _ local: LMDBCache) throws {
+    let header = [UInt8](bytes.prefix(9))
+    let length = header.dropFirst().reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    guard header.count == 9, length <= UInt64(bytes.count - 9),
+      let key = String(validating: bytes.dropFirst(9).prefix(Int(length)), as: UTF8.self)
+    else { throw Self.unreadable }
+    let write: WriteQueue.Write =
       switch header[0] {
-      case Self.set:
-        return Item(number: number, key: key, write: .set(try reading(Data(bytes.dropFirst(9 + Int(length))), key)))
-      case Self.remove: return Item(number: number, key: key, write: .remove)
-      case Self.removeAll: return Item(number: number, key: key, write: .removeAll)
+      case Self.set: .set(try local.entry(reading: Data(bytes.dropFirst(9 + Int(length))), forKey: key))
+      case Self.remove: .remove
+      case Self.removeAll: .removeAll
       default: throw Self.unreadable
       }
-    }
-
-    private static var unreadable: RemoteTierError {
-      RemoteTierError(.notKept, "It is no write of this version, or was damaged.")
-    }
-
-    fileprivate static func bytes(of item: Item) -> Data {
-      let operation =
-        switch item.write {
-        case .set: set
-        case .remove: remove
-        case .removeAll: removeAll
-        }
-      var bytes = Data([operation])
-      withUnsafeBytes(of: UInt64(item.key.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-      bytes.append(contentsOf: item.key.utf8)
-      if case .set(let entry) = item.write { bytes.append(entry.record) }
-      return bytes
-    }
+    self.init(number: number, key: key, write: write)
   }
-}
 
-extension WriteQueue.Item {
-  /// A byte for what it does, the length of the key, the key, and the record of what is set.
-  var kept: Data { WriteQueue.KeptItem.bytes(of: self) }
+  private static var unreadable: RemoteTierError {
+    RemoteTierError(.notKept, "It is no write of this version, or was damaged.")
+  }
+
+  fileprivate var kept: Data {
+    let operation =
+      switch write {
+      case .set: Self.set
+      case .remove: Self.remove
+      case .removeAll: Self.removeAll
+      }
+    var bytes = Data([operation])
+    withUnsafeBytes(of: UInt64(key.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: key.utf8)
+    if case .set(let entry) = write { bytes.append(entry.record) }
+    return bytes
+  }
 }
 
 /// What a queue keeps on the disk, so that it survives the process: a cache without limits, whose keys are the numbers
@@ -402,7 +343,7 @@ final class Outbox: Sendable {
   struct Opened: Sendable {
     let outbox: Outbox
     /// In order.
-    let items: [WriteQueue.KeptItem]
+    let items: [WriteQueue.Item]
     /// The greatest number of all that is kept, of what cannot be read as well; 0: nothing is.
     let last: Int
   }
@@ -440,7 +381,7 @@ final class Outbox: Sendable {
       for name in try folder.names() where name.hasSuffix(lockSuffix) {
         guard let outbox = try take(String(name.dropLast(lockSuffix.count)), in: folder, local) else { continue }
         let kept = try outbox.kept()
-        if kept.items.isEmpty {
+        if kept.isEmpty {
           outbox.end()
         } else {
           found.append(Opened(outbox: outbox, items: kept.items, last: kept.last))
@@ -512,31 +453,34 @@ final class Outbox: Sendable {
   }
 
   /// A write stays that cannot be read: another version, or another configuration, may.
-  func noteUnreadable(_ number: Int, _ error: any Error) {
+  private func noteUnreadable(_ number: Int, _ error: any Error) {
     local.log(
       .error, "a write that waits to be sent cannot be read, and stays where it is",
       ["directory": "\(path)", "entry": "\(Self.key(number))", "error": "\(error)"])
   }
 
   /// What was kept and can be read, in order, and the greatest number of all of it.
-  private func kept() throws(CacheError) -> (items: [WriteQueue.KeptItem], last: Int) {
-    var items: [WriteQueue.KeptItem] = []
-    var last = 0
+  private func kept() throws(CacheError) -> (items: [WriteQueue.Item], last: Int, isEmpty: Bool) {
+    var items: [WriteQueue.Item] = []
+    var (last, isEmpty) = (0, true)
     for entry in try disk.entries() {
       guard let number = Int(entry.key, radix: 16), 1...Self.greatestNumber ~= number,
         Self.key(number) == entry.key
       else { continue }
       last = max(last, number)
-      do throws(CacheError) {
-        if let bytes = try disk.value(Data.self, forKey: entry.key) {
-          items.append(WriteQueue.KeptItem(number: number, bytes: bytes))
-        }
-      } catch {
+      let bytes: Data?
+      do throws(CacheError) { bytes = try disk.value(Data.self, forKey: entry.key) } catch {
         guard error.isOfOneEntry else { throw error }
+        noteUnreadable(number, error)
+        continue
+      }
+      guard let bytes else { continue }
+      isEmpty = false
+      do { items.append(try WriteQueue.Item(number: number, kept: bytes, local)) } catch {
         noteUnreadable(number, error)
       }
     }
-    return (items, last)
+    return (items, last, isEmpty)
   }
 
   /// Sixteen digits, so that the order of the keys is that of the numbers.

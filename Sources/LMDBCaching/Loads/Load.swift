@@ -2,6 +2,7 @@ import Platform
 import Synchronization
 
 /// How a caller takes part in loads: a task, or a thread that waits.
+@usableFromInline
 package struct LoadCaller: Sendable {
   /// The executor of a waiting thread; `nil` for a task.
   let executor: ThreadExecutor?
@@ -12,6 +13,7 @@ package struct LoadCaller: Sendable {
   let blocksPool: Bool
 
   /// The caller of the function that calls this.
+  @usableFromInline
   package init() { self.init(executor: nil) }
 
   private init(executor: ThreadExecutor?) {
@@ -30,14 +32,17 @@ package struct LoadCaller: Sendable {
   }
 
   /// Blocks the calling thread, which runs `body` with the caller's task-local values.
-  package static func wait<R: Sendable>(
-    for body: @escaping @Sendable (LoadCaller) async throws -> R
-  ) throws -> R {
+  @usableFromInline
+  package static func wait<R: Sendable, E: Error>(
+    for body: @escaping @Sendable (LoadCaller) async throws(E) -> R
+  ) throws(E) -> R {
     // Finds out in which load it is before the wait's own task begins.
     let executor = ThreadExecutor()
     let caller = LoadCaller(executor: executor)
-    return try executor.wait { try await body(caller) }
+    return try executor.wait { () async throws(E) in try await body(caller) }
   }
+
+  package var isThread: Bool { executor != nil }
 
   /// The load in which it was called, if that is not over.
   var load: Load? { innermost.flatMap { $0.isRunning ? $0 : nil } }

@@ -14,11 +14,11 @@ package final class ThreadExecutor: TaskExecutor {
   private nonisolated(unsafe) var isOver = false
 
   /// Blocks the calling thread, which runs `body` with the caller's task-local values.
-  func wait<R: Sendable>(for body: @escaping @Sendable () async throws -> R) throws -> R {
+  func wait<R: Sendable, E: Error>(for body: @escaping @Sendable () async throws(E) -> R) throws(E) -> R {
     // Written before the executor ends, and read after that.
-    nonisolated(unsafe) var result: Result<R, any Error>?
+    nonisolated(unsafe) var result: Result<R, E>?
     Task(executorPreference: self) { [self] in
-      do { result = .success(try await body()) } catch { result = .failure(error) }
+      do throws(E) { result = .success(try await body()) } catch { result = .failure(error) }
       end()
     }
     run()

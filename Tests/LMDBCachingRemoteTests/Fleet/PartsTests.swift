@@ -114,18 +114,6 @@ import Testing
     try cache.close()
   }
 
-  /// A cancelled wait for an empty queue is released at once, long before its deadline.
-  @Test func aTimerKeepsNothingAlive() {
-    let wish = Guarded(false)
-    var kept: LastWish? = LastWish { wish { $0 = true } }
-    let once = Once { [kept] in _ = kept }
-    kept = nil
-    #expect(!wish.current)
-    once.call()
-    #expect(wish.current)
-    once.call()
-  }
-
   @Test func pausesDiffer() {
     var settings = BreakerSettings()
     (settings.failures, settings.firstPause) = (1, .seconds(1))
@@ -133,27 +121,6 @@ import Testing
     func isAllowed(_ now: Int64) -> Bool { breaker { $0.isAllowed(now: now) } }
     #expect(breaker { $0.noteFailure(Self.failure, now: 0, since: 0, random: 1) })
     #expect(!isAllowed(499_999_999) && isAllowed(500_000_000))
-  }
-
-  @Test func aTurnWaitsAndEnds() {
-    var turn = LoadTurn(now: 0, limit: 20_000_000)
-    #expect(turn.step == .look)
-    turn.didLook()
-    #expect(turn.step == .ask)
-    turn.didAsk(hasLease: false, now: 0)
-    #expect(turn.step == .pause(2_000_000))
-    turn.didPause()
-    turn.didAsk(hasLease: false, now: 10_000_000)
-    #expect(turn.step == .pause(4_000_000))
-    turn.didPause()
-    turn.didAsk(hasLease: false, now: 19_000_000)
-    #expect(turn.step == .pause(1_000_000))
-    turn.didPause()
-    turn.didAsk(hasLease: false, now: 20_000_000)
-    #expect(turn.step == .load(hasLease: false))
-    var other = LoadTurn(now: 0, limit: .max)
-    other.didAsk(hasLease: true, now: 0)
-    #expect(other.step == .load(hasLease: true))
   }
 
   @Test func revisionsKeepTheirOrder() throws {
