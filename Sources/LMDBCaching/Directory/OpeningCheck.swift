@@ -262,7 +262,7 @@ struct Quarantine {
     let folder = JournalFolder(cache: directory)
     for identifier in try folder.identifiers() {
       guard let journal = try folder.orphan(identifier) else { continue }
-      segments.formUnion(journal.runs.flatMap(\.frames).compactMap { $0.pointer?.segment })
+      segments.formUnion(journal.image.frames.compactMap { $0.pointer?.segment })
     }
     return segments
   }

@@ -246,7 +246,7 @@ struct StoreOpening {
       var greatest: UInt64 = 0
       for identifier in try folder.identifiers() {
         guard let journal = try folder.orphan(identifier) else { continue }
-        greatest = max(greatest, journal.runs.last?.frames.last?.stamp ?? 0)
+        greatest = max(greatest, journal.image.lastStamp ?? 0)
       }
       return greatest
     }

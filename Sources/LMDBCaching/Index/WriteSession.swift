@@ -88,22 +88,6 @@ struct WriteSession: ~Copyable {
     return true
   }
 
-  /// Puts a frame's record, unless a later one takes precedence.
-  mutating func putIfNewer(_ frame: JournalFrame) throws(LMDBError) {
-    try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
-      if let existing = try header(forKey: key), !existing.gives(wayTo: frame.stamp) { return }
-      try put(frame.record, forKey: key)
-    }
-  }
-
-  /// Removes the record of a frame's key, unless a later one takes precedence.
-  mutating func remove(_ frame: JournalFrame) throws(LMDBError) {
-    let stamp = frame.stamp
-    try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
-      _ = try remove(key, of: frame.key) { $0.gives(wayTo: stamp) }
-    }
-  }
-
   /// Removes records of sorted keys for which `condition` holds.
   ///
   /// - Parameters:

@@ -147,22 +147,6 @@ struct JournalFile: ~Copyable {
       identifier: header.load(fromByteOffset: 8, as: UInt64.self), segmentSize: Int(segmentSize),
       segmentCount: Int(count))
   }
-
-  /// The contents of the segments, oldest first, or `nil` for a damaged header or another kind of file.
-  ///
-  /// Preallocated blocks read as zeros, and no generation is ever 0.
-  static func runs(
-    in contents: UnsafeRawBufferPointer
-  ) -> (identifier: UInt64, runs: [JournalRun])? {
-    guard let layout = layout(contents, size: contents.count) else { return nil }
-    var runs: [JournalRun] = []
-    for index in 0..<layout.segmentCount {
-      let start = layout.start(ofSegment: index)
-      let segment = UnsafeRawBufferPointer(rebasing: contents[start..<start + layout.segmentSize])
-      if let run = JournalSegment.run(in: segment, seed: layout.identifier) { runs.append(run) }
-    }
-    return (layout.identifier, runs.sorted { $0.frames[0].stamp < $1.frames[0].stamp })
-  }
 }
 
 /// The journals of all processes that have a cache open. Other files in the folder are left alone.
@@ -208,7 +192,7 @@ struct JournalFolder: Sendable {
     return false
   }
 
-  /// Locks and reads a dead process's journal. Returns `nil` if it is in use, gone, or not a journal.
+  /// Locks and reads a dead process's journal. Returns `nil` if it is in use, gone, or not a journal's.
   func orphan(_ identifier: UInt64) throws(SystemError) -> OrphanedJournal? {
     guard let folder = try folder() else { return nil }
     return try OrphanedJournal(in: folder, name: JournalName.of(identifier))
@@ -216,8 +200,8 @@ struct JournalFolder: Sendable {
 
   /// Reads any journal without locking it.
   func image(_ identifier: UInt64) throws(SystemError) -> JournalImage? {
-    guard let folder = try folder() else { return nil }
-    return try JournalImage(in: folder, name: JournalName.of(identifier))
+    guard let file = try folder()?.open(JournalName.of(identifier)) else { return nil }
+    return try JournalImage.read(file)
   }
 
   func identity(of identifier: UInt64) throws(SystemError) -> FileIdentity? {

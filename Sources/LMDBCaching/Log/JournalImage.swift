@@ -1,243 +1,198 @@
 import Platform
 
-/// A journal read from its file without its lock, which would make its owner seem alive to a replay.
+/// The frames of a journal's file, copied into memory: for recovery, which holds the journal's lock, and for
+/// inspection, which must not take it, because the lock shows that the owner lives.
 ///
 /// The owner may be writing. Each frame is present completely, as is its batch, or not present: not yet written, or
 /// already committed. So reading the journal before the database misses no acknowledged write.
 ///
-/// Memory: a few dozen bytes and the key per frame, plus the longest frame. Records are read on demand.
+/// Memory: the bytes of the frames, and 64 KiB for each segment.
 final class JournalImage {
-  struct Frame {
-    let operation: JournalFrame.Operation
-    let isContinued: Bool
-    fileprivate let segment: UInt8
-    fileprivate let keyLength: UInt32
-    fileprivate let keyStart: Int
-    /// The frame's place in the file.
-    fileprivate let offset: Int
-    fileprivate let size: Int
-    let stamp: UInt64
-  }
+  typealias Read = (UnsafeMutableRawBufferPointer, _ offset: Int) throws(SystemError) -> Int
 
-  /// The frames of one segment (``JournalRun``).
-  private struct Run {
+  /// The frames of one segment.
+  struct Run {
+    /// The stamp of the frame written before this run's first; 0 for a journal's first run.
     let previous: UInt64
-    let frames: Range<Int>
+    let frames: [JournalFrame]
   }
 
+  private static let window = 64 << 10
+
+  /// 0 without a valid header.
   let identifier: UInt64
   let identity: FileIdentity
-  /// Whether the header is damaged, so that nothing can be read.
-  let isDamaged: Bool
   /// Whether the journal was created in this boot, and so lost nothing to a power cut.
   let isOfThisRun: Bool
-  private let file: File
-  private(set) var frames: [Frame] = []
-  /// The places of values in the value log, by frame index.
-  private(set) var pointers: [Int: ValuePointer] = [:]
-  private var runs: [Run] = []
-  /// The seeds of the segments' frame checks.
-  private var seeds: [UInt64] = []
-  private var keys: [UInt8] = []
-
-  /// Returns `nil` if there is no complete journal.
-  init?(in folder: Directory, name: String) throws(SystemError) {
-    guard let file = try folder.open(name) else { return nil }
-    let status = try file.status()
-    var header = [UInt8](repeating: 0, count: JournalFile.fieldsSize)
-    guard JournalFile.headerSize...JournalFile.maximumSize ~= status.size, try file.read(&header),
-      JournalFile.isOurs(header)
-    else { return nil }
-    let layout = header.withUnsafeBytes { JournalFile.layout($0, size: status.size) }
-    identity = status.identity
-    identifier = layout?.identifier ?? 0
-    // The header is written after the file has its blocks.
-    isDamaged = layout == nil && header[8..<40].contains { $0 != 0 }
-    isOfThisRun = header.withUnsafeBytes { JournalFile.boot($0) }.isKnownToBe(.current)
-    self.file = file
-    guard let layout else { return }
-    let window = FileWindow()
-    for index in 0..<layout.segmentCount {
-      let start = layout.start(ofSegment: index)
-      try readRun(start..<start + layout.segmentSize, window)
-    }
-    runs.sort { frames[$0.frames.lowerBound].stamp < frames[$1.frames.lowerBound].stamp }
-  }
-
-  private func readRun(_ segment: Range<Int>, _ window: FileWindow) throws(SystemError) {
-    guard let header = try window.bytes(at: segment.lowerBound, count: JournalSegment.headerSize, segment, of: file)
-    else {
-      seeds.append(0)
-      return
-    }
-    let (generation, previous) = (header.load(as: UInt64.self), header.load(fromByteOffset: 8, as: UInt64.self))
-    let seed = JournalSegment.frameSeed(identifier, generation: generation)
-    seeds.append(seed)
-    let first = frames.count
-    var (wholeBatches, wholeKeys) = (first, keys.count)
-    var offset = segment.lowerBound + JournalSegment.headerSize
-    while let frame = try frame(at: offset, segment, seed, window) {
-      let start = keys.count
-      keys += frame.key
-      if let pointer = frame.pointer { pointers[frames.count] = pointer }
-      frames.append(
-        Frame(
-          operation: frame.operation, isContinued: frame.flags.contains(.batchContinues),
-          segment: UInt8(seeds.count - 1), keyLength: UInt32(frame.keyLength), keyStart: start, offset: offset,
-          size: frame.paddedLength, stamp: frame.stamp))
-      offset += frame.paddedLength
-      if !frame.flags.contains(.batchContinues) { (wholeBatches, wholeKeys) = (frames.count, keys.count) }
-    }
-    // An incomplete batch never happened.
-    for index in wholeBatches..<frames.count { pointers[index] = nil }
-    frames.removeSubrange(wholeBatches...)
-    keys.removeSubrange(wholeKeys...)
-    if frames.count > first { runs.append(Run(previous: previous, frames: first..<frames.count)) }
-  }
-
-  /// The whole frame at an offset, if any, valid until the next read.
-  private func frame(
-    at offset: Int, _ segment: Range<Int>, _ seed: UInt64, _ window: FileWindow
-  ) throws(SystemError) -> JournalFrame? {
-    guard let header = try window.bytes(at: offset, count: JournalFrame.headerSize, segment, of: file)
-    else { return nil }
-    let lengths = JournalFrame(base: header.baseAddress!)
-    let size = JournalFrame.size(keyLength: lengths.keyLength, recordLength: lengths.recordLength)
-    guard let bytes = try window.bytes(at: offset, count: size, segment, of: file) else { return nil }
-    return JournalFrame(validating: bytes, seed: seed)
-  }
-
-  // MARK: What is in it
-
-  /// The stamp of the last frame before these; `nil` if there are none.
-  var previousStamp: UInt64? { runs.first?.previous }
-
-  /// The indexes of the frames after `watermark`, oldest first, up to the first gap (``JournalRun/frames(of:after:)``).
-  func frames(after watermark: UInt64) -> [Int] {
-    var last = watermark
-    var found: [Int] = []
-    for run in runs {
-      guard run.previous <= last else { break }
-      found += run.frames.filter { frames[$0].stamp > watermark }
-      last = max(last, frames[run.frames.upperBound - 1].stamp)
-    }
-    return found
-  }
-
-  func withKey<R>(of frame: Frame, _ body: (UnsafeRawBufferPointer) -> R) -> R {
-    keys.withUnsafeBytes { keys in
-      body(UnsafeRawBufferPointer(rebasing: keys[frame.keyStart..<frame.keyStart + Int(frame.keyLength)]))
-    }
-  }
-
-  func tag(of frame: Frame) -> UInt64 {
-    withKey(of: frame) { $0.count == 8 ? UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) : 0 }
-  }
-
-  /// Reads the record that a frame puts. Returns `nil` if its segment has been committed and reused.
-  func record(of frame: Frame) throws(SystemError) -> [UInt8]? {
-    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: frame.size, alignment: 16)
-    defer { bytes.deallocate() }
-    guard try file.read(bytes, at: frame.offset),
-      let found = JournalFrame(validating: UnsafeRawBufferPointer(bytes), seed: seeds[Int(frame.segment)]),
-      found.stamp == frame.stamp
-    else { return nil }
-    return Array(found.record)
-  }
-}
-
-/// A dead process's journal, locked by this process and read into memory.
-struct OrphanedJournal: ~Copyable {
-  let name: String
-  private let folder: Directory
-  private let lock: FileLock
+  /// Whether the header is damaged, or the device could not read all of the frames.
+  private(set) var isDamaged: Bool
+  /// Oldest first.
+  private(set) var runs: [Run] = []
   private let contents: UnsafeMutableRawBufferPointer
-  let identifier: UInt64
-  /// Oldest first; valid for this value's lifetime.
-  let runs: [JournalRun]
-  /// Whether it was created in this boot, so that no power cut affected it.
-  let isOfThisRun: Bool
-  /// Whether the header is damaged, or the device could not read all of it.
-  let isDamaged: Bool
 
-  /// Reads what the device can: an unreadable block would otherwise keep the cache from ever opening. What follows it
-  /// is lost, as after a power cut.
-  ///
-  /// Returns `nil` if the journal is in use, gone, or another kind of file.
-  init?(in folder: Directory, name: String) throws(SystemError) {
-    guard let file = try folder.open(name, .writing, requiresOneName: true) else { return nil }
-    let lock = FileLock(file)
-    guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
-    let size = try lock.file.status().size
-    var beginning = [UInt8](repeating: 0, count: min(8, size))
-    guard try ifReadable({ () throws(SystemError) in try lock.file.read(&beginning) }) != false else { return nil }
-    // A dead owner may leave an empty file, and a power cut one of zeros. An unreadable header counts as such.
-    guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
-    // A file larger than any valid journal is not this package's.
-    let contents = try UnsafeMutableRawBufferPointer.allocated(
-      byteCount: size <= JournalFile.maximumSize ? size : 0, for: lock.file.path)
-    var isWhole = true
-    var found: (identifier: UInt64, runs: [JournalRun])?
-    do throws(SystemError) {
-      if try Self.read(lock.file, contents, isWhole: &isWhole) {
-        found = JournalFile.runs(in: UnsafeRawBufferPointer(contents))
+  /// Returns `nil` for another kind of file.
+  static func read(_ file: borrowing File) throws(SystemError) -> JournalImage? {
+    let status = try file.status()
+    return try read(size: status.size, identity: status.identity) { (bytes, offset) throws(SystemError) in
+      try file.readPart(bytes, at: offset)
+    }
+  }
+
+  /// The same for a file's contents.
+  static func read(_ contents: UnsafeRawBufferPointer) -> JournalImage? {
+    let image = outcome { () throws(SystemError) in
+      try read(size: contents.count, identity: FileIdentity(device: 0, inode: 0)) { bytes, offset in
+        let part = UnsafeRawBufferPointer(rebasing: contents[offset..<min(contents.count, offset + bytes.count)])
+        bytes.copyMemory(from: part)
+        return part.count
       }
+    }
+    return if case .success(let image) = image { image } else { nil }
+  }
+
+  /// - Parameter read: Fills the bytes from an offset; returns how many there are.
+  private static func read(size: Int, identity: FileIdentity, read: Read) throws(SystemError) -> JournalImage? {
+    // Larger than any valid journal: only its beginning counts.
+    let isTooLarge = size > JournalFile.maximumSize
+    let capacity = isTooLarge ? JournalFile.headerSize : size
+    // Pages that are never written to take no memory.
+    guard let memory = calloc(1, max(capacity, JournalFile.headerSize)) else {
+      throw SystemError("malloc", JournalName.folder, errno: ENOMEM)
+    }
+    let contents = UnsafeMutableRawBufferPointer(start: memory, count: capacity)
+    var isDamaged = false
+    do throws(SystemError) {
+      var filled = 0
+      _ = try fill(contents, &filled, upTo: min(capacity, JournalFile.fieldsSize), limit: min(capacity, JournalFile.headerSize), &isDamaged, read)
     } catch {
-      free(contents.baseAddress)
+      free(memory)
       throw error
     }
-    self.name = name
-    self.folder = folder
-    self.lock = lock
-    self.contents = contents
-    identifier = found?.identifier ?? 0
-    runs = found?.runs ?? []
-    isOfThisRun = JournalFile.boot(UnsafeRawBufferPointer(contents)).isKnownToBe(.current)
-    // The header is written after the file has its blocks.
-    isDamaged =
-      !isWhole || found == nil && contents.count >= JournalFile.headerSize && contents[8..<40].contains { $0 != 0 }
+    // A dead owner may leave an empty file, and a power cut one of zeros. An unreadable header counts as such.
+    let beginning = Array(contents.prefix(8))
+    guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else {
+      free(memory)
+      return nil
+    }
+    let image = JournalImage(contents, isTooLarge: isTooLarge, identity, isDamaged: isDamaged)
+    try image.readRuns(read)
+    return image
   }
 
-  /// Fills `bytes`; returns `false` if the file is shorter. Unreadable blocks become zeros.
-  private static func read(
-    _ file: borrowing File, _ bytes: UnsafeMutableRawBufferPointer, isWhole: inout Bool
-  ) throws(SystemError) -> Bool {
-    if let isThere = try ifReadable({ () throws(SystemError) in try file.read(bytes) }) { return isThere }
-    isWhole = false
-    for start in stride(from: 0, to: bytes.count, by: 4096) {
-      let block = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<min(start + 4096, bytes.count)])
-      switch try ifReadable({ () throws(SystemError) in try file.read(block, at: start) }) {
-      case true: break
-      case false: return false
-      case nil: block.initializeMemory(as: UInt8.self, repeating: 0)
-      }
+  private init(
+    _ contents: UnsafeMutableRawBufferPointer, isTooLarge: Bool, _ identity: FileIdentity, isDamaged: Bool
+  ) {
+    self.contents = contents
+    self.identity = identity
+    let header = UnsafeRawBufferPointer(contents)
+    isOfThisRun = JournalFile.boot(header).isKnownToBe(.current)
+    guard !isTooLarge, header.count >= JournalFile.headerSize else {
+      (identifier, self.isDamaged) = (0, isDamaged)
+      return
     }
-    return true
+    let layout = JournalFile.layout(header, size: header.count)
+    identifier = layout?.identifier ?? 0
+    // The header is written after the file has its blocks.
+    self.isDamaged = isDamaged || layout == nil && header[8..<40].contains { $0 != 0 }
   }
 
   deinit { free(contents.baseAddress) }
 
-  /// Removes the file after its frames are in the database. A damaged one is kept under another name.
-  consuming func remove() throws(SystemError) {
-    if isDamaged {
-      try folder.rename(name, to: JournalFolder.damagedName)
-    } else {
-      try folder.remove(name)
-    }
-  }
-}
+  // MARK: Reading
 
-/// The contents of one segment of a dead process's journal.
-struct JournalRun {
-  /// The stamp of the frame written before this run's first; 0 for a journal's first run.
-  let previous: UInt64
-  let frames: [JournalFrame]
+  private func readRuns(_ read: Read) throws(SystemError) {
+    guard contents.count > JournalFile.headerSize,
+      let layout = JournalFile.layout(UnsafeRawBufferPointer(contents), size: contents.count)
+    else { return }
+    for index in 0..<layout.segmentCount {
+      let start = layout.start(ofSegment: index)
+      if let run = try run(start..<start + layout.segmentSize, read) { runs.append(run) }
+    }
+    runs.sort { $0.frames[0].stamp < $1.frames[0].stamp }
+  }
+
+  /// A segment's frames, up to the first torn or outdated one; `nil` if there are none.
+  ///
+  /// Preallocated blocks read as zeros, and no generation is ever 0.
+  private func run(_ segment: Range<Int>, _ read: Read) throws(SystemError) -> Run? {
+    var filled = segment.lowerBound
+    func isThere(_ end: Int) throws(SystemError) -> Bool {
+      try Self.fill(contents, &filled, upTo: end, limit: segment.upperBound, &isDamaged, read)
+    }
+    var offset = segment.lowerBound + JournalSegment.headerSize
+    guard let base = contents.baseAddress, try isThere(offset) else { return nil }
+    let (generation, previous) = JournalSegment.header(base + segment.lowerBound)
+    let seed = JournalSegment.frameSeed(identifier, generation: generation)
+    var frames: [JournalFrame] = []
+    var wholeBatches = 0
+    while try isThere(offset + JournalFrame.headerSize) {
+      let lengths = JournalFrame(base: base + offset)
+      let size = JournalFrame.size(keyLength: lengths.keyLength, recordLength: lengths.recordLength)
+      guard try isThere(offset + size),
+        let frame = JournalFrame(
+          validating: UnsafeRawBufferPointer(start: base + offset, count: size), seed: seed)
+      else { break }
+      frames.append(frame)
+      offset += frame.paddedLength
+      if !frame.flags.contains(.batchContinues) { wholeBatches = frames.count }
+    }
+    // An incomplete batch never happened.
+    frames.removeSubrange(wholeBatches...)
+    return frames.isEmpty ? nil : Run(previous: previous, frames: frames)
+  }
+
+  /// Copies the file up to `end`, and some more; returns `false` if it, or `limit`, ends before.
+  ///
+  /// An unreadable block is zeros, because it would otherwise keep the cache from ever opening. The frames after it are
+  /// lost, as after a power cut.
+  private static func fill(
+    _ contents: UnsafeMutableRawBufferPointer, _ filled: inout Int, upTo end: Int, limit: Int, _ isDamaged: inout Bool,
+    _ read: Read
+  ) throws(SystemError) -> Bool {
+    guard end <= limit else { return false }
+    while filled < end {
+      let part = filled..<min(limit, max(end, filled + window))
+      let bytes = UnsafeMutableRawBufferPointer(rebasing: contents[part])
+      if let count = try ifReadable({ () throws(SystemError) in try read(bytes, part.lowerBound) }) {
+        filled += count
+        return filled >= end
+      }
+      for start in stride(from: part.lowerBound, to: part.upperBound, by: 4096) {
+        let block = UnsafeMutableRawBufferPointer(rebasing: contents[start..<min(start + 4096, part.upperBound)])
+        switch try ifReadable({ () throws(SystemError) in try read(block, start) }) {
+        case .some(block.count): break
+        case .some: return false
+        case nil:
+          block.initializeMemory(as: UInt8.self, repeating: 0)
+          isDamaged = true
+        }
+      }
+      filled = part.upperBound
+    }
+    return true
+  }
+
+  // MARK: Contents
+
+  /// All frames, oldest first, valid for this object's lifetime.
+  var frames: [JournalFrame] { runs.flatMap(\.frames) }
+
+  /// A frame's place in the file.
+  func range(of frame: JournalFrame) -> Range<Int> {
+    let start = frame.base - UnsafeRawPointer(contents.baseAddress!)
+    return start..<start + frame.length
+  }
+
+  var lastStamp: UInt64? { runs.last?.frames.last?.stamp }
+
+  /// The stamp of the last frame before these; `nil` if there are none.
+  var previousStamp: UInt64? { runs.first?.previous }
 
   /// The frames after `watermark`, oldest first, up to the first gap.
   ///
   /// A process crash leaves no gap. Power cuts, which persist pages in any order, and damage do: writes after a lost
   /// one must not survive it.
-  static func frames(of runs: [JournalRun], after watermark: UInt64) -> [JournalFrame] {
+  func frames(after watermark: UInt64) -> [JournalFrame] {
     var last = watermark
     var found: [JournalFrame] = []
     for run in runs {
@@ -246,5 +201,35 @@ struct JournalRun {
       last = max(last, run.frames.last!.stamp)
     }
     return found
+  }
+}
+
+/// A dead process's journal, locked by this process.
+struct OrphanedJournal: ~Copyable {
+  let name: String
+  let image: JournalImage
+  private let folder: Directory
+  private let lock: FileLock
+
+  /// Returns `nil` if the journal is in use, gone, or another kind of file.
+  init?(in folder: Directory, name: String) throws(SystemError) {
+    guard let file = try folder.open(name, .writing, requiresOneName: true) else { return nil }
+    let lock = FileLock(file)
+    guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder),
+      let image = try JournalImage.read(lock.file)
+    else { return nil }
+    self.name = name
+    self.image = image
+    self.folder = folder
+    self.lock = lock
+  }
+
+  /// Removes the file after its frames are in the database. A damaged one is kept under another name.
+  consuming func remove() throws(SystemError) {
+    if image.isDamaged {
+      try folder.rename(name, to: JournalFolder.damagedName)
+    } else {
+      try folder.remove(name)
+    }
   }
 }

@@ -123,7 +123,7 @@ final class JournalSegment {
     words.update(repeating: 0, count: mask + 1)
   }
 
-  /// Records the stamp of the frame before this segment (``JournalRun``).
+  /// Records the stamp of the frame before this segment (``JournalImage``).
   func follow(_ previous: UInt64) {
     if isMapped { base.storeBytes(of: previous, toByteOffset: Self.previousOffset, as: UInt64.self) }
   }
@@ -304,24 +304,9 @@ final class JournalSegment {
     for index in 0...mask where words[index] != 0 { body(frame(of: words[index])) }
   }
 
-  /// A segment's frames, up to the first torn or outdated one; `nil` if there are none.
-  static func run(in segment: UnsafeRawBufferPointer, seed: UInt64) -> JournalRun? {
-    guard segment.count >= headerSize else { return nil }
-    let generation = segment.load(as: UInt64.self)
-    var frames: [JournalFrame] = []
-    var wholeBatches = 0
-    var offset = headerSize
-    while offset < segment.count {
-      let rest = UnsafeRawBufferPointer(rebasing: segment[offset...])
-      guard let frame = JournalFrame(validating: rest, seed: frameSeed(seed, generation: generation)) else { break }
-      frames.append(frame)
-      offset += frame.paddedLength
-      if !frame.flags.contains(.batchContinues) { wholeBatches = frames.count }
-    }
-    // An incomplete batch never happened.
-    frames.removeSubrange(wholeBatches...)
-    if frames.isEmpty { return nil }
-    return JournalRun(previous: segment.load(fromByteOffset: previousOffset, as: UInt64.self), frames: frames)
+  /// Reads the generation and the stamp of the frame before this segment.
+  static func header(_ segment: UnsafeRawPointer) -> (generation: UInt64, previous: UInt64) {
+    (segment.load(as: UInt64.self), segment.load(fromByteOffset: previousOffset, as: UInt64.self))
   }
 }
 
@@ -380,35 +365,5 @@ extension JournalSegment {
     try memory.reserve(start + ready..<end)
     ready = end - start
     return true
-  }
-}
-
-/// A buffered part of a file, which grows to the longest piece requested.
-final class FileWindow {
-  private static let leastSize = 64 << 10
-  private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: leastSize, alignment: 64)
-  /// The buffered range of the file.
-  private var place = 0..<0
-
-  deinit { buffer.deallocate() }
-
-  /// Bytes of a file, valid until the next call and aligned to 8 if `offset` is; `nil` beyond `limits` or its end.
-  func bytes(
-    at offset: Int, count: Int, _ limits: Range<Int>, of file: borrowing File
-  ) throws(SystemError) -> UnsafeRawBufferPointer? {
-    guard count <= limits.upperBound - offset else { return nil }
-    if !(place.lowerBound <= offset && offset + count <= place.upperBound) {
-      if count > buffer.count {
-        buffer.deallocate()
-        buffer = .allocate(byteCount: count, alignment: 64)
-      }
-      let wanted = min(buffer.count, limits.upperBound - offset)
-      place = 0..<0
-      let found = try file.readPart(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
-      place = offset..<offset + found
-      if found < count { return nil }
-    }
-    let start = offset - place.lowerBound
-    return UnsafeRawBufferPointer(rebasing: buffer[start..<start + count])
   }
 }

@@ -2,104 +2,78 @@ import LMDB
 import Platform
 
 /// The acknowledged writes in journals that a state of the database lacks: from live processes before their next
-/// commit, or from dead ones before a replay.
-///
-/// They overlay the database as a replay would apply them (``PeerRecovery``): never an older write over a newer one,
-/// and nothing from before a removal of everything.
+/// commit, or from dead ones. A replay commits them (``PeerRecovery``), and inspection shows them, by the same rules:
+/// never an older write over a newer one, and nothing from before a removal of everything.
 struct PendingWrites {
+  /// The newest write of a key.
   struct Entry {
-    let stamp: UInt64
+    let frame: JournalFrame
+    /// Whether the write is a removal, or a put whose value is lost, which still removes the record before it.
     let isRemoval: Bool
-    fileprivate let journal: Int32
-    fileprivate let frame: Int32
-    fileprivate let keyLength: Int32
-    fileprivate let keyStart: Int
+    fileprivate let key: Range<Int>
 
-    fileprivate var key: Range<Int> { keyStart..<keyStart + Int(keyLength) }
+    var stamp: UInt64 { frame.stamp }
   }
 
-  /// The transaction of the database's state.
-  let transactionID: UInt64
   /// Unique, in database key order.
   private(set) var entries: [Entry] = []
   private(set) var count = 0
   private(set) var clearStamp: UInt64 = 0
   private(set) var prefixes: [HiddenKeys.Prefix] = []
   private(set) var tags: [UInt64: UInt64] = [:]
-  /// The journals read, whose files must remain for this to stay valid.
+  private(set) var lastStamp: UInt64 = 0
+  /// The journals with pending writes, which own the frames.
   private(set) var journals: [JournalImage] = []
   /// The database keys, concatenated.
   private var keys: [UInt8] = []
 
-  /// No pending writes.
-  init(transactionID: UInt64) { self.transactionID = transactionID }
+  init() {}
 
   /// - Parameters:
-  ///   - images: Read before the state became the last one.
-  ///   - isIntact: Whether a value is where its pointer says; gets the journal's identifier.
-  init(
-    _ images: [JournalImage], _ cursor: UnmappedCursor, transactionID: UInt64, clearedAt cleared: UInt64,
-    _ databaseKey: DatabaseKey, isIntact: (ValuePointer, UInt64) throws(ReadingFailure) -> Bool
-  ) throws(ReadingFailure) {
-    self.transactionID = transactionID
+  ///   - committed: The stamps up to which the journals are in the database, by their identifiers.
+  ///   - isThere: Whether a value is where its pointer says.
+  init<E: Error>(
+    _ images: [JournalImage], _ databaseKey: DatabaseKey, committed: [UInt64: UInt64],
+    isThere: (ValuePointer, JournalImage) throws(E) -> Bool
+  ) throws(E) {
     for journal in images {
-      var frames = journal.frames(after: try Self.committedStamp(of: journal.identifier, cursor))
+      var frames = journal.frames(after: committed[journal.identifier] ?? 0)
       var missing: Set<Int> = []
-      for index in frames {
-        guard let pointer = journal.pointers[index], try !isIntact(pointer, journal.identifier) else { continue }
-        missing.insert(index)
-        if !journal.isOfThisRun { break }
+      for index in frames.indices {
+        guard let pointer = frames[index].pointer, try !isThere(pointer, journal) else { continue }
+        if journal.isOfThisRun {
+          missing.insert(index)
+        } else {
+          Self.cutOff(&frames, at: index)
+          break
+        }
       }
-      if let first = missing.first, !journal.isOfThisRun { Self.cutOff(&frames, of: journal, at: first) }
       if frames.isEmpty { continue }
       journals.append(journal)
       count += frames.count
-      for index in frames {
-        add(index, of: journal, isValueMissing: missing.contains(index), clearedAt: cleared, databaseKey)
-      }
+      for index in frames.indices { add(frames[index], isValueMissing: missing.contains(index), databaseKey) }
     }
     sortEntries()
   }
 
-  private static func committedStamp(
-    of journal: UInt64, _ cursor: UnmappedCursor
-  ) throws(ReadingFailure) -> UInt64 {
-    try WriteSession.committedStampKey(journal).withBytes { (key) throws(ReadingFailure) in
-      try fromDatabase { () throws(DataFileError) in
-        guard let bytes = try cursor.find(key)?.bytes(), bytes.count == 8 else { return 0 }
-        return bytes.loadUnaligned(as: UInt64.self)
-      }
-    }
-  }
-
-  /// Drops the frames from the first one lost to a power cut, as a replay does.
-  private static func cutOff(_ frames: inout [Int], of journal: JournalImage, at lost: Int) {
-    var end = frames.firstIndex(of: lost)!
-    while end > 0, journal.frames[frames[end - 1]].isContinued { end -= 1 }
+  /// Drops the frames from one lost to a power cut: later writes must not survive without it.
+  private static func cutOff(_ frames: inout [JournalFrame], at index: Int) {
+    // A batch is kept as a whole, or not at all.
+    var end = index
+    while end > 0, frames[end - 1].flags.contains(.batchContinues) { end -= 1 }
     frames.removeSubrange(end...)
   }
 
-  private mutating func add(
-    _ index: Int, of journal: JournalImage, isValueMissing: Bool, clearedAt cleared: UInt64, _ databaseKey: DatabaseKey
-  ) {
-    let frame = journal.frames[index]
+  private mutating func add(_ frame: JournalFrame, isValueMissing: Bool, _ databaseKey: DatabaseKey) {
+    lastStamp = max(lastStamp, frame.stamp)
     switch frame.operation {
-    // Another process removed everything after this write.
-    case .put where frame.stamp <= cleared: return
     case .put, .remove:
       let start = keys.count
-      journal.withKey(of: frame) { databaseKey.withDatabaseKey($0) { keys += $0 } }
+      databaseKey.withDatabaseKey(frame.key) { keys += $0 }
       entries.append(
-        Entry(
-          stamp: frame.stamp, isRemoval: frame.operation == .remove || isValueMissing,
-          journal: Int32(journals.count - 1),
-          frame: Int32(index), keyLength: Int32(keys.count - start), keyStart: start))
-    case .removePrefix:
-      prefixes.append(HiddenKeys.Prefix(bytes: journal.withKey(of: frame) { Array($0) }, stamp: frame.stamp))
-    case .removeTag:
-      tags[journal.tag(of: frame)] = max(tags[journal.tag(of: frame)] ?? 0, frame.stamp)
-    // Already applied; later writes did not see this removal.
-    case .removeAll where frame.stamp <= cleared: return
+        Entry(frame: frame, isRemoval: frame.operation == .remove || isValueMissing, key: start..<keys.count))
+    case .removePrefix: prefixes.append(HiddenKeys.Prefix(bytes: Array(frame.key), stamp: frame.stamp))
+    case .removeTag: tags[frame.tag] = max(tags[frame.tag] ?? 0, frame.stamp)
     case .removeAll: clearStamp = max(clearStamp, frame.stamp)
     }
   }
@@ -122,6 +96,9 @@ struct PendingWrites {
       return newest
     }
   }
+
+  /// The segments of the values that the writes refer to.
+  var segments: Set<UInt64> { Set(entries.compactMap { $0.isRemoval ? nil : $0.frame.pointer?.segment }) }
 
   // MARK: By keys of the database
 
@@ -147,21 +124,52 @@ struct PendingWrites {
     try keys.withBytes { (keys) throws(E) in try body(UnsafeRawBufferPointer(rebasing: keys[entries[index].key])) }
   }
 
-  /// Reads the record that an entry puts.
+  // MARK: Who gives way
+
+  /// Whether a write replaces the committed record of its key.
   ///
-  /// - Throws: `.passed` if it has been committed.
-  func record(of entry: Entry) throws(ReadingFailure) -> [UInt8] {
-    let journal = journals[Int(entry.journal)]
-    let record = try fromFiles { () throws(SystemError) in try journal.record(of: journal.frames[Int(entry.frame)]) }
-    guard let record else { throw .passed(journal: journal.identifier) }
-    return record
+  /// - Parameter cleared: The stamp of the last committed removal of everything.
+  func replaces(_ committed: RecordHeader?, by entry: Entry, clearedAt cleared: UInt64) -> Bool {
+    if !entry.isRemoval, entry.stamp <= cleared { return false }
+    return committed?.gives(wayTo: entry.stamp) ?? true
   }
 
-  /// Whether a removal of many entries hides a record.
-  func hides(_ header: RecordHeader, under cacheKey: UnsafeRawBufferPointer) -> Bool {
-    if clearStamp > 0, header.gives(wayTo: clearStamp) { return true }
+  /// Whether a removal of many entries removes a record, committed or not.
+  func removes(_ header: RecordHeader, under cacheKey: UnsafeRawBufferPointer, clearedAt cleared: UInt64) -> Bool {
+    if clearStamp > cleared, header.gives(wayTo: clearStamp) { return true }
     if prefixes.contains(where: { header.gives(wayTo: $0.stamp) && cacheKey.starts(with: $0.bytes) }) { return true }
     guard !tags.isEmpty, let own = header.tags else { return false }
     return own.contains { tags[$0] ?? 0 > header.stamp }
+  }
+}
+
+extension WriteSession {
+  /// Commits the writes of other processes' journals.
+  mutating func apply(_ pending: PendingWrites) throws(LMDBError) {
+    let cleared = metadata.clearStamp
+    if pending.clearStamp > cleared {
+      try removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.gives(wayTo: pending.clearStamp) }
+      metadata.clearStamp = pending.clearStamp
+    }
+    for removal in pending.prefixes {
+      try removal.bytes.withBytes { (prefix) throws(LMDBError) in
+        try removeAll(withPrefix: prefix) { $0.gives(wayTo: removal.stamp) }
+      }
+    }
+    for (tag, stamp) in pending.tags { try removeAll(tag: tag, stamp: stamp) }
+    for (index, entry) in pending.entries.enumerated() {
+      try pending.withKey(of: index) { (key) throws(LMDBError) in
+        guard pending.replaces(try header(forKey: key), by: entry, clearedAt: cleared) else { return }
+        let frame = entry.frame
+        if entry.isRemoval || RecordHeader(frame.record).map({
+          pending.removes($0, under: frame.key, clearedAt: cleared)
+        }) ?? true {
+          _ = try remove(key, of: frame.key) { $0.gives(wayTo: entry.stamp) }
+        } else {
+          try put(frame.record, forKey: key)
+        }
+      }
+    }
+    metadata.lastStamp = max(metadata.lastStamp, pending.lastStamp)
   }
 }

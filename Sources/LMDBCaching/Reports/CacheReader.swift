@@ -23,7 +23,9 @@ package final class CacheReader: @unchecked Sendable {
 
   private let lock = ConditionLock()
   private var file: UnmappedFile
-  private var pending = PendingWrites(transactionID: .max)
+  private var pending = PendingWrites()
+  /// The transaction that `pending` belongs to.
+  private var pendingTransaction = UInt64.max
   /// The time and duration of the last read of the journals, in nanoseconds.
   private var journalsRead: (time: Int64, duration: Int64) = (0, 0)
   private var foundNotices: Set<String> = []
@@ -96,12 +98,12 @@ package final class CacheReader: @unchecked Sendable {
       while true {
         let left = attempt < Self.patientAttempts ? [] : hasty
         // Without some journals, the pending writes are valid only for this call.
-        defer { if !left.isEmpty { pending = PendingWrites(transactionID: .max) } }
+        defer { if !left.isEmpty { pendingTransaction = .max } }
         do throws(ReadingFailure) {
           return try lookOnce(attempt, without: left, body)
         } catch {
           attempt += 1
-          pending = PendingWrites(transactionID: .max)
+          pendingTransaction = .max
           guard case .passed(let journal) = error, attempt < Self.greatestAttempts else { throw error }
           hasty.insert(journal)
         }
@@ -137,10 +139,11 @@ package final class CacheReader: @unchecked Sendable {
     _ state: UnmappedSnapshot, _ images: [JournalImage]?, _ attempt: Int
   ) throws(ReadingFailure) -> EntrySnapshot {
     let cursor = try fromDatabase { () throws(DataFileError) in try UnmappedCursor(state) }
-    if pending.transactionID != state.transactionID || images != nil {
+    if pendingTransaction != state.transactionID || images != nil {
       // A process committed between the two reads of the last transaction.
       guard let images else { throw .passed(journal: 0) }
       pending = try laidOver(state, images, cursor)
+      pendingTransaction = state.transactionID
     }
     return try EntrySnapshot(
       state, pending, cursor, databaseKey, at: clock.now, attempt: attempt + state.attempt)
@@ -149,26 +152,25 @@ package final class CacheReader: @unchecked Sendable {
   private func laidOver(
     _ state: UnmappedSnapshot, _ images: [JournalImage], _ cursor: UnmappedCursor
   ) throws(ReadingFailure) -> PendingWrites {
-    let id = state.transactionID
-    if images.allSatisfy({ $0.frames.isEmpty }) { return PendingWrites(transactionID: id) }
-    let metadata = try fromDatabase { () throws(DataFileError) in
-      try CacheMetadata.key.withBytes { (key) throws(DataFileError) in
-        try cursor.find(key).map { (value) throws(DataFileError) in CacheMetadata.read(try value.bytes()) }
+    var committed: [UInt64: UInt64] = [:]
+    for journal in images {
+      committed[journal.identifier] = try WriteSession.committedStampKey(journal.identifier).withBytes {
+        (key) throws(ReadingFailure) in
+        try fromDatabase { () throws(DataFileError) in
+          guard let bytes = try cursor.find(key)?.bytes(), bytes.count == 8 else { return 0 }
+          return bytes.loadUnaligned(as: UInt64.self)
+        }
       }
-    }
-    var (cleared, isOfThisRun): (UInt64, Bool) = (0, false)
-    if case .metadata(let metadata)? = metadata {
-      (cleared, isOfThisRun) = (metadata.clearStamp, metadata.boot.isKnownToBe(.current))
     }
     // A process crash preserves every value; a power cut may not.
-    return try PendingWrites(images, cursor, transactionID: id, clearedAt: cleared, databaseKey) {
+    return try PendingWrites(images, databaseKey, committed: committed) {
       (pointer, journal) throws(ReadingFailure) in
       let isThere = try fromFiles { () throws(SystemError) in
-        isOfThisRun ? try values.isPresent(pointer) : try values.isIntact(pointer)
+        journal.isOfThisRun ? try values.isPresent(pointer) : try values.isIntact(pointer)
       }
       // The value may have been committed, replaced and removed since.
-      if !isThere, try fromDatabase({ () throws(DataFileError) in try file.lastTransactionID() }) != id {
-        throw .passed(journal: journal)
+      if !isThere, try fromDatabase({ () throws(DataFileError) in try file.lastTransactionID() }) != state.transactionID {
+        throw .passed(journal: journal.identifier)
       }
       return isThere
     }
@@ -219,7 +221,7 @@ package final class CacheReader: @unchecked Sendable {
           .invalidDirectory, "There is no cache in \(place.path) any more: its database was deleted meanwhile."))
     }
     file = replaced
-    pending = PendingWrites(transactionID: .max)
+    pendingTransaction = .max
   }
 
   // MARK: Journals
@@ -230,7 +232,7 @@ package final class CacheReader: @unchecked Sendable {
     let start = MonotonicClock.nanoseconds
     // Slow reads are repeated less often.
     let age = max(Self.journalAge, 10 * journalsRead.duration)
-    if last == pending.transactionID, start - journalsRead.time < age { return nil }
+    if last == pendingTransaction, start - journalsRead.time < age { return nil }
     values.forgetRemoved()
     foundNotices = []
     var images: [JournalImage] = []
@@ -251,11 +253,12 @@ package final class CacheReader: @unchecked Sendable {
   private func image(_ identifier: UInt64, _ folder: JournalFolder) throws(SystemError) -> JournalImage? {
     do throws(SystemError) {
       let image = try folder.image(identifier)
-      guard let image, image.isDamaged else { return image }
-      foundNotices.insert(
-        "\(place.path)/\(JournalName.folder)/\(JournalName.of(identifier)) is damaged: writes that wait there for their "
-          + "commit are not shown")
-      return nil
+      if image?.isDamaged == true {
+        foundNotices.insert(
+          "\(place.path)/\(JournalName.folder)/\(JournalName.of(identifier)) is damaged: writes that wait there for their "
+            + "commit are not shown")
+      }
+      return image
     } catch {
       guard error.errno == EACCES, error.finding == nil else { throw error }
       foundNotices.insert("\(error.path) cannot be read: writes that wait there for their commit are not shown")

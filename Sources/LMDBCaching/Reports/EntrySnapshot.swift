@@ -15,6 +15,7 @@ final class EntrySnapshot {
   /// For the cache's internal records, so that `cursor` keeps its place.
   private let ownCursor: UnmappedCursor
   private var knownTagStatus: TagStatus?
+  private var knownClearStamp: UInt64?
 
   init(
     _ file: UnmappedSnapshot, _ pending: PendingWrites, _ ownCursor: UnmappedCursor, _ databaseKey: DatabaseKey,
@@ -153,11 +154,9 @@ final class EntrySnapshot {
     _ databaseKey: UnsafeRawBufferPointer, _ committed: FoundRecord?, _ entry: PendingWrites.Entry?,
     _ body: (FoundRecord) throws(ReadingFailure) -> Void
   ) throws(ReadingFailure) {
-    if let entry, committed?.header.gives(wayTo: entry.stamp) ?? true {
+    if let entry, pending.replaces(committed?.header, by: entry, clearedAt: try clearStamp()) {
       if entry.isRemoval { return }
-      try pending.record(of: entry).withBytes { (bytes) throws(ReadingFailure) in
-        if let found = FoundRecord(databaseKey, waiting: bytes) { try body(found) }
-      }
+      if let found = FoundRecord(databaseKey, waiting: entry.frame.record) { try body(found) }
     } else if let committed {
       try body(committed)
     }
@@ -165,7 +164,7 @@ final class EntrySnapshot {
 
   private func isShown(_ found: FoundRecord, _ selection: EntrySelection) throws(ReadingFailure) -> Bool {
     let header = found.header
-    if pending.hides(header, under: found.key) { return false }
+    if pending.removes(header, under: found.key, clearedAt: try clearStamp()) { return false }
     if !selection.shows(header, at: now) { return false }
     return try !isRemovedByTag(header, isWaiting: found.isWaiting)
   }
@@ -180,15 +179,14 @@ final class EntrySnapshot {
       try pending.withKey(of: index) { (key) throws(ReadingFailure) in
         let value = try fromDatabase { () throws(DataFileError) in try cursor.find(key) }
         let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(key, value) }?.header
-        if let committed, !committed.gives(wayTo: entry.stamp) { return }
+        guard pending.replaces(committed, by: entry, clearedAt: try clearStamp()) else { return }
         if let committed {
           change.entries -= 1
           change.cost -= Int128(committed.cost)
         }
         if entry.isRemoval { return }
         change.entries += 1
-        let cost = try pending.record(of: entry).withBytes { RecordHeader($0)?.cost }
-        change.cost += Int128(cost ?? 0)
+        change.cost += Int128(RecordHeader(entry.frame.record)?.cost ?? 0)
       }
     }
     return change
@@ -198,6 +196,14 @@ final class EntrySnapshot {
 
   func metadata() throws(ReadingFailure) -> CacheMetadata.Reading? {
     try ownRecord(CacheMetadata.key) { CacheMetadata.read($0) }
+  }
+
+  private func clearStamp() throws(ReadingFailure) -> UInt64 {
+    if let knownClearStamp { return knownClearStamp }
+    var stamp: UInt64 = 0
+    if case .metadata(let metadata)? = try metadata() { stamp = metadata.clearStamp }
+    knownClearStamp = stamp
+    return stamp
   }
 
   private func isRemovedByTag(_ header: RecordHeader, isWaiting: Bool) throws(ReadingFailure) -> Bool {

@@ -55,9 +55,8 @@ public enum UntrustedBytes {
 
   /// The operation, key and record of a journal's live frames, oldest first; `nil` if it is invalid.
   public static func frames(ofJournal contents: UnsafeRawBufferPointer) -> [(UInt8, [UInt8], [UInt8])]? {
-    JournalFile.runs(in: contents).map { journal in
-      JournalRun.frames(of: journal.runs, after: 0).map { ($0.operation.rawValue, Array($0.key), Array($0.record)) }
-    }
+    guard let image = JournalImage.read(contents), !image.isDamaged else { return nil }
+    return image.frames(after: 0).map { ($0.operation.rawValue, Array($0.key), Array($0.record)) }
   }
 
   /// A sealed journal with these frames in its first segment.

@@ -108,7 +108,7 @@ final class PeerRecovery: @unchecked Sendable {
         failure = error
         continue
       }
-      if orphan.isDamaged {
+      if orphan.image.isDamaged {
         events.log(
           .error, "cache journal of a process that ended is damaged, and set aside; writes may be lost",
           ["directory": "\(database.directoryName)", "journal": "\(orphan.name)"])
@@ -126,87 +126,55 @@ final class PeerRecovery: @unchecked Sendable {
   @discardableResult
   func apply(_ orphan: borrowing OrphanedJournal) throws(CacheError) -> Int {
     let activity = "Applying the journal \(orphan.name) of a process that ended"
-    guard let last = orphan.runs.last?.frames.last else {
+    let image = orphan.image
+    guard let last = image.lastStamp else {
       // If the process was killed at the end of its last commit, readers may not see it until LMDB's next write
       // transaction, so make one now.
       try database.withoutWriters(activity) { _ in }
       return 0
     }
-    let (identifier, runs, isOfThisRun) = (orphan.identifier, orphan.runs, orphan.isOfThisRun)
-    var count = 0
-    var lastStamp: UInt64 = 0
     // Only the replay lock's holder changes it.
     let committed = try database.withoutWriters(activity) { (session) throws(LMDBError) in
-      try session.committedStamp(ofJournal: identifier)
+      try session.committedStamp(ofJournal: image.identifier)
     }
-    guard committed < last.stamp else { return 0 }
-    var frames = JournalRun.frames(of: runs, after: committed)
-    let missing = try calling(activity) { () throws(SystemError) in
-      try framesWithoutValue(frames, stopsAtFirst: !isOfThisRun)
-    }
-    // Unless a power cut took them, only the writes without their values are lost.
-    if let first = missing.min(), !isOfThisRun { Self.cutOff(&frames, at: first) }
-    if durability != .fast {
-      let segments = Set(frames.indices.filter { !missing.contains($0) }.compactMap { frames[$0].pointer?.segment })
-      try calling(activity) { () throws(SystemError) in try values.synchronize(segments) }
-    }
-    try database.transact(activity, makingRoom: makeRoom) { (session) throws(LMDBError) in
-      count = 0
-      for (index, frame) in frames.enumerated() {
-        try session.apply(frame, isValueMissing: missing.contains(index))
-        count += 1
+    guard committed < last else { return 0 }
+    let pending = try calling(activity) { () throws(SystemError) in
+      let pending = try PendingWrites([image], database.databaseKey, committed: [image.identifier: committed]) {
+        (pointer, _) throws(SystemError) in
+        try ifReadable { () throws(SystemError) in try values.isIntact(pointer) } == true
       }
-      try session.setCommittedStamp(last.stamp, ofJournal: identifier)
+      if durability != .fast { try values.synchronize(pending.segments) }
+      return pending
+    }
+    var lastStamp: UInt64 = 0
+    try database.transact(activity, makingRoom: makeRoom) { (session) throws(LMDBError) in
+      try session.apply(pending)
+      try session.setCommittedStamp(last, ofJournal: image.identifier)
       lastStamp = session.metadata.lastStamp
     }
     // Memory entries must be revalidated, and new stamps must be greater.
     database.tracker.invalidate()
     journal.lock.withLock { journal.state.stamps.advance(to: lastStamp) }
-    database.counters.replayedWrites.increment(by: count)
+    database.counters.replayedWrites.increment(by: pending.count)
     // The journal is removed next, so a power cut must not undo the commit.
     if durability == .ordered { try database.synchronize() }
     events.log(
       .debug, "cache journal of a process that ended without closing it applied",
-      ["directory": "\(database.directoryName)", "writes": "\(count)"])
-    return count
-  }
-
-  /// The indexes of frames whose value is missing or damaged.
-  private func framesWithoutValue(_ frames: [JournalFrame], stopsAtFirst: Bool) throws(SystemError) -> Set<Int> {
-    var missing = Set<Int>()
-    for index in frames.indices {
-      guard let pointer = frames[index].pointer, try !isThere(pointer) else { continue }
-      missing.insert(index)
-      if stopsAtFirst { break }
-    }
-    return missing
-  }
-
-  private func isThere(_ pointer: ValuePointer) throws(SystemError) -> Bool {
-    try ifReadable { () throws(SystemError) in try values.isIntact(pointer) } == true
-  }
-
-  /// Drops the frames from one lost to a power cut: later writes must not survive without it.
-  private static func cutOff(_ frames: inout [JournalFrame], at index: Int) {
-    // A batch is kept as a whole, or not at all.
-    var end = index
-    while end > 0, frames[end - 1].flags.contains(.batchContinues) { end -= 1 }
-    frames.removeSubrange(end...)
+      ["directory": "\(database.directoryName)", "writes": "\(pending.count)"])
+    return pending.count
   }
 
   // MARK: A journal that cannot be applied now
 
   private func hideWhatIsOlder(than orphan: borrowing OrphanedJournal) throws(CacheError) {
     var hidden = HiddenKeys()
-    let runs = orphan.runs
+    let image = orphan.image
     try database.accessing("Reading \(database.directoryName)") { () throws(LMDBError) in
       try database.environment.withReadTransaction { (txn) throws(LMDBError) in
-        for run in runs {
-          for frame in run.frames { try note(frame, in: txn, &hidden) }
-        }
+        for frame in image.frames { try note(frame, in: txn, &hidden) }
       }
     }
-    let newest = runs.last?.frames.last?.stamp ?? 0
+    let newest = image.lastStamp ?? 0
     journal.lock.withLock {
       // Later writes are newer.
       journal.state.stamps.advance(to: newest)
@@ -260,31 +228,5 @@ final class PeerRecovery: @unchecked Sendable {
     try database.transact(activity) { (session) throws(LMDBError) in
       for journal in gone { try session.removeCommittedStamp(ofJournal: journal) }
     }
-  }
-}
-
-extension WriteSession {
-  /// Replays a write, perhaps an older one, which takes precedence over a transaction that has not seen it.
-  ///
-  /// - Parameter isValueMissing: The value is lost, but the write still removes the one before it.
-  fileprivate mutating func apply(_ frame: JournalFrame, isValueMissing: Bool) throws(LMDBError) {
-    let stamp = frame.stamp
-    switch frame.operation {
-    case .put where isValueMissing: try remove(frame)
-    case .put:
-      if stamp > metadata.clearStamp { try putIfNewer(frame) }
-    case .remove:
-      try remove(frame)
-    case .removePrefix:
-      try removeAll(withPrefix: frame.key) { $0.gives(wayTo: stamp) }
-    case .removeTag:
-      try removeAll(tag: frame.tag, stamp: stamp)
-    case .removeAll:
-      if stamp > metadata.clearStamp {
-        try removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.gives(wayTo: stamp) }
-        metadata.clearStamp = stamp
-      }
-    }
-    metadata.lastStamp = max(metadata.lastStamp, stamp)
   }
 }

@@ -136,12 +136,8 @@ import Testing
   /// The frames of each run, in order.
   static func runs(_ journal: Data) -> [[Range<Int>]] {
     journal.withUnsafeBytes { bytes in
-      JournalFile.runs(in: bytes)!.runs.map { run in
-        run.frames.map { frame in
-          let start = frame.base - bytes.baseAddress!
-          return start..<start + frame.length
-        }
-      }
+      let image = JournalImage.read(bytes)!
+      return image.runs.map { $0.frames.map(image.range) }
     }
   }
 

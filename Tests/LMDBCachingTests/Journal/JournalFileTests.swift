@@ -43,11 +43,8 @@ import Testing
   /// The frames of the segment in use.
   static func frames(_ journal: Data) -> [(range: Range<Int>, frame: [UInt8])] {
     journal.withUnsafeBytes { bytes in
-      let found = JournalFile.runs(in: bytes)!.runs.flatMap(\.frames)
-      return found.map { frame in
-        let start = frame.base - bytes.baseAddress!
-        return (start..<start + frame.length, Array(bytes[start..<start + frame.length]))
-      }
+      let image = JournalImage.read(bytes)!
+      return image.frames.map { (image.range(of: $0), Array(bytes[image.range(of: $0)])) }
     }
   }
 
