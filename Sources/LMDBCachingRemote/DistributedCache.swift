@@ -49,7 +49,7 @@ public import Synchronization
 ///
 /// What the server is given are archived records with their checksums, after the value transforms of the local cache:
 /// with encryption it never sees plain text, but keys. The clocks of the machines have to agree: an entry expires at a
-/// time of day. Tags are those of one machine's directory; `LMDBCache.removeAll(taggedWith:)` reaches no other.
+/// time of day. Tags are those of one machine's directory; `LMDBCache.removeAll(_:)` reaches no other.
 public final class DistributedCache: Sendable {
   /// The tiers of this machine. What is written to them directly stays there.
   public let local: LMDBCache

@@ -356,7 +356,7 @@ final class Outbox: Sendable {
   let identifier: String
   private let folder: Directory
   private let lock: FileLock
-  private let disk: DiskCache
+  private let disk: LMDBCache
   private let local: LMDBCache
 
   private init(_ identifier: String, _ folder: Directory, _ lock: consuming FileLock, _ local: LMDBCache) throws {
@@ -367,7 +367,8 @@ final class Outbox: Sendable {
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
     configuration.logger = local.logger
-    disk = try DiskCache(directory: URL(fileURLWithPath: folder.path(of: identifier)), configuration: configuration)
+    disk = try LMDBCache(
+      directory: URL(fileURLWithPath: folder.path(of: identifier)), configuration: configuration.withoutMemory)
   }
 
   /// Opens those that nobody has, and makes one if there is none. Empty ones that nobody has are removed.
@@ -449,7 +450,7 @@ final class Outbox: Sendable {
   /// What is not removed, since the disk fails, is sent again by the next process, and has no effect: it is numbered.
   func remove(_ numbers: [Int]) {
     if numbers.isEmpty { return }
-    attempt("removing") { [self] in try disk.removeValues(forKeys: numbers.map(Self.key)) }
+    attempt("removing") { [self] in try disk.removeAll(.keys(numbers.map(Self.key))) }
   }
 
   /// A write stays that cannot be read: another version, or another configuration, may.

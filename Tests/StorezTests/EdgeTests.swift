@@ -134,7 +134,7 @@ struct EdgeTests {
       func didChange(_ oldValue: Int, newValue: Int) { note() }
     }
     let cache = store.cache
-    let key = Watching { changes { $0.append(cache.contains("old") ? 1 : 0) } }
+    let key = Watching { changes { $0.append(cache.containsObject(forKey: "old") ? 1 : 0) } }
     store.migrate([.init(to: key, from: "old", as: Int.self) { $0 }])
     #expect(changes.current == [0])
     // A removed value does not come back.

@@ -78,3 +78,10 @@ extension LMDBCache {
     try await background.perform(.aside) { [self] () throws(CacheError) in try trim(to: target) }
   }
 }
+
+extension DiskTier {
+  /// Removes entries until the tier is within `target`.
+  public nonisolated(nonsending) func trim(to target: TrimTarget) async throws(CacheError) {
+    try await cache.background.perform(.aside) { [self] () throws(CacheError) in try trim(to: target) }
+  }
+}

@@ -258,7 +258,7 @@ extension LMDBCache {
     }
   }
 
-  private func put(
+  func put(
     _ new: NewEntry, expires: Int64, tags: EntryTags?, if condition: EntryCondition
   ) throws(CacheError) -> Bool {
     var header = new.header

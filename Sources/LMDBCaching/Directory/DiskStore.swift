@@ -13,7 +13,7 @@ final class DiskStore: Sendable {
   let clock: CacheClock
   let durability: Durability
   /// The first opening's settings, which later ones must match (``share(_:)``). Per-cache settings are in
-  /// ``DiskCache/configuration``.
+  /// ``LMDBCache/configuration``.
   let settings: CacheConfiguration.Disk
   let removesDirectory: Bool
   let recovery: CacheRecovery?

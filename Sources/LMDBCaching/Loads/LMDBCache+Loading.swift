@@ -397,7 +397,7 @@ extension LMDBCache {
           header.revision = inherited.revision
           header.tags = tags?.hashes
           try put(
-            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, 
+            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes,
           ) { load.isCurrent(at: inherited.revision, concerned) && !isCancelled }
         }
       }

@@ -1,3 +1,4 @@
+import Dispatch
 import Platform
 
 /// Runs the jobs of a task on one thread, so that synchronous code can wait for asynchronous functions.
@@ -5,9 +6,6 @@ import Platform
 /// It needs no thread of Swift's pool, all of which may be blocked in such waits. (On Linux, the pools of Swift and of
 /// Dispatch have about as many threads as there are processors.)
 package final class ThreadExecutor: TaskExecutor {
-  /// A load may wait for another one, so the number of threads is not small.
-  private static let threads = ThreadPool(name: "LMDB loads", maximumCount: 16_384)
-
   private let lock = ConditionLock()
   // Both are accessed with the lock held.
   private nonisolated(unsafe) var jobs: [UnownedJob] = []
@@ -28,7 +26,8 @@ package final class ThreadExecutor: TaskExecutor {
   /// An executor with a thread of its own until ``end()``.
   static func ofNewThread() -> ThreadExecutor {
     let executor = ThreadExecutor()
-    threads.run { executor.run() }
+    // Dispatch starts a thread for a serial queue even while others block.
+    DispatchQueue(label: "LMDB loads").async { executor.run() }
     return executor
   }
 

@@ -63,7 +63,9 @@ final class JournalImage {
     var isDamaged = false
     do throws(SystemError) {
       var filled = 0
-      _ = try fill(contents, &filled, upTo: min(capacity, JournalFile.fieldsSize), limit: min(capacity, JournalFile.headerSize), &isDamaged, read)
+      _ = try fill(
+        contents, &filled, upTo: min(capacity, JournalFile.fieldsSize), limit: min(capacity, JournalFile.headerSize),
+        &isDamaged, read)
     } catch {
       free(memory)
       throw error

@@ -161,9 +161,11 @@ extension WriteSession {
       try pending.withKey(of: index) { (key) throws(LMDBError) in
         guard pending.replaces(try header(forKey: key), by: entry, clearedAt: cleared) else { return }
         let frame = entry.frame
-        if entry.isRemoval || RecordHeader(frame.record).map({
-          pending.removes($0, under: frame.key, clearedAt: cleared)
-        }) ?? true {
+        if entry.isRemoval
+          || RecordHeader(frame.record).map({
+            pending.removes($0, under: frame.key, clearedAt: cleared)
+          }) ?? true
+        {
           _ = try remove(key, of: frame.key) { $0.gives(wayTo: entry.stamp) }
         } else {
           try put(frame.record, forKey: key)

@@ -169,7 +169,8 @@ package final class CacheReader: @unchecked Sendable {
         journal.isOfThisRun ? try values.isPresent(pointer) : try values.isIntact(pointer)
       }
       // The value may have been committed, replaced and removed since.
-      if !isThere, try fromDatabase({ () throws(DataFileError) in try file.lastTransactionID() }) != state.transactionID {
+      if !isThere, try fromDatabase({ () throws(DataFileError) in try file.lastTransactionID() }) != state.transactionID
+      {
         throw .passed(journal: journal.identifier)
       }
       return isThere

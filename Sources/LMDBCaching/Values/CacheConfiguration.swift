@@ -50,7 +50,7 @@ public struct CacheConfiguration: Sendable {
 }
 
 extension CacheConfiguration {
-  /// The limits and the storage of the disk tier. ``DiskCache`` changes the limits while the cache is open.
+  /// The limits and the storage of the disk tier. ``DiskTier`` changes the limits while the cache is open.
   ///
   /// A process has one disk tier for a directory: opening it again requires the same settings, or throws
   /// ``CacheError/Code/configurationMismatch``. ``verification``, ``recoversFromDamage`` and ``allowsOtherUsers`` may
@@ -196,7 +196,7 @@ extension CacheConfiguration {
 ///
 /// The choice is stored with the cache; processes that share a directory must agree on it. In every mode a returned
 /// write survives the death of its process if it could be recorded. If the disk is full or fails, an ``LMDBCache``
-/// keeps it in memory only and reports that in ``LMDBCache/health``. With ``full``, and in a ``DiskCache``, such a
+/// keeps it in memory only and reports that in ``LMDBCache/health``. With ``full``, and in a ``DiskTier``, such a
 /// write throws and changes nothing.
 public enum Durability: UInt8, Sendable, CaseIterable {
   /// Group commits that reach the disk in order. After a power cut the cache is consistent, and lacks at most the last

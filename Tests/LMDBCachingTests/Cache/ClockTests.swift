@@ -65,7 +65,7 @@ import Testing
 
   @Test func aMemoryCacheDoesNotGoBackEither() {
     let cache = MemoryCache<String, Int>(clock: .manual(clock))
-    cache.set(1, forKey: "key", expires: .after(.seconds(10)))
+    cache.set(1, forKey: "key", expiresIn: .seconds(10))
     clock.advance(by: .seconds(10))
     #expect(!cache.contains("key"))
     clock.set(clock.now - Self.hour)

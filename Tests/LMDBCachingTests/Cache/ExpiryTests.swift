@@ -64,7 +64,7 @@ import Testing
       }
       try cache.set(text, forKey: "key", expires: .after(.seconds(100)))
       for (key, expires) in [("never", nil), ("later", Duration.seconds(5_000))] {
-        try cache.set(text, forKey: key, expires: .after(expires))
+        try cache.set(text, forKey: key, expires: expires.map { .after($0) } ?? .never)
       }
       try place.settle(cache)
       var versions = Set<EntryVersion>()

@@ -32,7 +32,7 @@ import Testing
   }
 
   private func take(_ cache: LMDBCache, _ entries: [ImportedEntry], replacing: Bool = false) throws -> [Bool] {
-    try cache.withoutMemory.take(entries, replacing: replacing, beside: cache.memory)
+    try cache.take(entries, replacing: replacing)
   }
 
   @Test(arguments: Company.allCases, Place.allCases)

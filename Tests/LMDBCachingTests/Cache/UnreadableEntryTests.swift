@@ -39,7 +39,7 @@ import Testing
       case .take:
         let entry = try ImportedEntry(
           key: "key", value: .bytes(Data("new".utf8)), created: nil, lastAccess: nil, expires: 0)
-        _ = try cache.withoutMemory.take([entry], replacing: false, beside: cache.memory)
+        _ = try cache.take([entry], replacing: false)
       }
     }
   }
@@ -100,8 +100,8 @@ import Testing
     #expect(child.run("open \(directory.path)") == "ok")
     let kept = try record(cache)
     let put = { (stamp: UInt64) throws(CacheError) -> Bool in
-      try cache.withoutMemory.withNewEntry("new", "key", cost: nil, through: nil) { (new) throws(CacheError) in
-        try cache.withoutMemory.put(new, expires: 0, tags: nil, through: nil, if: .stamp(stamp))
+      try cache.withNewEntry("new", "key", cost: nil) { (new) throws(CacheError) in
+        try cache.put(new, expires: 0, tags: nil, if: .stamp(stamp))
       }
     }
     #expect(errorCode { try put(0) } == version.code)

@@ -114,9 +114,9 @@ import Testing
           case 1: try await cache.flush()
           case 2: try await cache.trim(to: .count(10))
           case 3: try await cache.disk.trim(to: .limits)
-          case 4: #expect(try cache.entries().count == 1)
+          case 4: try await cache.write(waitsForCommit: true) { _ in }
           case 5: #expect(try await cache.read { try $0.value(Int.self, forKey: "key") } == 1)
-          case 6: #expect(try cache.entries(pageSize: 1).reduce(0) { number, _ in number + 1 } == 1)
+          case 6: #expect(try await cache.entries(pageSize: 1).reduce(0) { number, _ in number + 1 } == 1)
           default: try await cache.disk.trim(to: .age(.seconds(1_000)))
           }
           isDone { $0 += 1 }
@@ -183,33 +183,17 @@ import Testing
     try await cache.flush()
     #expect(cache.containsObject(forKey: "key"))
     let held = HeldWriter(cache.store)
-    let isTrimmed = Guarded<[CacheError?]>([])
-    let group = DispatchGroup()
-    for _ in 0..<6 { group.enter() }
-    @Sendable func note(_ error: CacheError?) {
-      isTrimmed { $0.append(error) }
-      group.leave()
-    }
-    cache.trim(to: .count(1, completion: note))
-    cache.trim(to: .cost(1_000_000, completion: note))
-    cache.trim(to: .age(.seconds(1_000), completion: note))
-    cache.disk.trim(to: .count(1, completion: note))
-    cache.disk.trim(to: .cost(1_000_000, completion: note))
-    cache.disk.trim(to: .age(.seconds(1_000), completion: note))
+    let isRemoved = Guarded<CacheError??>(nil)
+    cache.removeAllObjects { error in isRemoved { $0 = error } }
     try cache.setObject(NSString(string: "other"), forKey: "key")
     #expect(try cache.object(forKey: "key") as? NSString == "other")
-    #expect(isTrimmed.current.isEmpty)
+    #expect(isRemoved.current == nil)
     held.release()
-    #expect(waits(for: group))
-    #expect(isTrimmed.current.count == 6 && isTrimmed.current.allSatisfy { $0 == nil })
+    #expect(try await becomesTrue { isRemoved.current == .some(nil) })
     try await cache.close()
-    group.enter()
-    cache.trim(to: .count(1, completion: note))
-    #expect(waits(for: group))
-    #expect(isTrimmed.current.last??.code == .closed)
+    cache.removeAllObjects { error in isRemoved { $0 = error } }
+    #expect(try await becomesTrue { isRemoved.current??.code == .closed })
   }
-
-  private func waits(for group: DispatchGroup) -> Bool { group.wait(timeout: .now() + .seconds(60)) == .success }
 
   @Test func tasksWriteBatchesInTheirOrder() async throws {
     let cache = try directory.open()

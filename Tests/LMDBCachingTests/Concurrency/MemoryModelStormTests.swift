@@ -94,7 +94,7 @@ import Testing
       if stores {
         let moment = seconds.map { clock.now + $0 * 1_000_000_000 } ?? .max
         let value = Mortal(key, version: version, expires: moment, census)
-        cache.set(value, forKey: name(key), expires: .after(seconds.map { .seconds($0) }), cost: cost)
+        cache.set(value, forKey: name(key), expiresIn: seconds.map { .seconds($0) }, cost: cost)
       } else {
         cache.removeValue(forKey: name(key))
       }
