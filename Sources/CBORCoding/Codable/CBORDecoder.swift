@@ -77,7 +77,7 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     try checkPresent([String: Any].self)
-    return KeyedDecodingContainer(CBORKeyedDecoding<Key>(try CBORMapReader(session, at: position, path: path)))
+    return KeyedDecodingContainer(CBORKeyedDecoding<Key>(map: try CBORMapReader(session, at: position, path: path)))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -149,8 +149,6 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
 
 struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let map: CBORMapReader
-
-  init(_ map: CBORMapReader) { self.map = map }
 
   var codingPath: [any CodingKey] { map.codingPath }
 
@@ -264,7 +262,7 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let position = try position(key)
     let path = try map.session.nestedPath(key, under: map.path)
     return KeyedDecodingContainer(
-      CBORKeyedDecoding<NestedKey>(try CBORMapReader(map.session, at: position, path: path)))
+      CBORKeyedDecoding<NestedKey>(map: try CBORMapReader(map.session, at: position, path: path)))
   }
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
@@ -379,7 +377,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
     try checkNext(KeyedDecodingContainer<NestedKey>.self)
     let map = try CBORMapReader(session, at: position, path: try session.nestedPath(key, under: path))
     advance()
-    return KeyedDecodingContainer(CBORKeyedDecoding<NestedKey>(map))
+    return KeyedDecodingContainer(CBORKeyedDecoding<NestedKey>(map: map))
   }
 
   mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {

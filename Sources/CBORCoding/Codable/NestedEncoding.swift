@@ -326,25 +326,24 @@ extension CBOREncodingBuffer {
     return CBOREncodingFrame.refused
   }
 
-  func refuseNested(_ serial: UInt64, _ key: any CodingKey) -> (buffer: CBOREncodingBuffer, serial: UInt64) {
-    session.fail(staleDescription, at: codingPath(serial) + [key])
+  private typealias Container = (buffer: CBOREncodingBuffer, serial: UInt64)
+
+  private func refuse(_ description: String, at path: [any CodingKey]) -> Container {
+    session.fail(description, at: path)
     return (self, CBOREncodingFrame.refused)
   }
 
-  /// Records that a nested container's kind differs from the existing value's.
-  func refuseKind(
-    _ kind: CBOREncodingFrame.Kind, _ serial: UInt64, _ key: any CodingKey
-  ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {
-    session.fail(
+  private func refuseNested(_ serial: UInt64, _ key: any CodingKey) -> Container {
+    refuse(staleDescription, at: codingPath(serial) + [key])
+  }
+
+  private func refuseKind(_ kind: CBOREncodingFrame.Kind, _ serial: UInt64, _ key: any CodingKey) -> Container {
+    refuse(
       "The key \"\(key.stringValue)\" has a value already, which is no \(kind) container. Encode one value for each key.",
       at: codingPath(serial) + [key])
-    return (self, CBOREncodingFrame.refused)
   }
 
-  func refuseDepth(
-    _ path: CBORCodingPath.Reference, _ failure: Nesting.Failure
-  ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {
-    session.fail(depthDescription(failure), at: session.path.keys(to: path))
-    return (self, CBOREncodingFrame.refused)
+  private func refuseDepth(_ path: CBORCodingPath.Reference, _ failure: Nesting.Failure) -> Container {
+    refuse(depthDescription(failure), at: session.path.keys(to: path))
   }
 }

@@ -2,11 +2,8 @@ public import Foundation
 
 /// Why an object was not archived, or bytes were not read, with the remedy in its message.
 ///
-/// ``CBORKeyedArchiver`` and ``CBORKeyedUnarchiver`` report it, and ``CBORDiagnostic`` throws it. ``CBOREncoder`` and
-/// ``CBORDecoder`` throw `EncodingError` and `DecodingError`, as all coders of `Codable` values do; it is the
-/// `underlyingError` of a `DecodingError` for bytes that are no CBOR.
-///
-/// Match on ``code``; the message is for people and may change between versions.
+/// ``CBORKeyedArchiver``, ``CBORKeyedUnarchiver`` and ``CBORDiagnostic`` report it. For malformed bytes it is the
+/// `underlyingError` of ``CBORDecoder``'s `DecodingError`. Match on ``code``; the message may change between versions.
 public struct CBORCodingError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {

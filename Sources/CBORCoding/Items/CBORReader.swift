@@ -126,10 +126,6 @@ struct CBORReader {
     return try readHead().argument
   }
 
-  mutating func skipTags() throws(CBORError) {
-    while try readTag() != nil {}
-  }
-
   /// Checks a count of items, each of which takes at least one byte.
   @inline(__always)
   private func checked(_ count: UInt64, itemsEach: Int, _ start: Int) throws(CBORError) -> Int {

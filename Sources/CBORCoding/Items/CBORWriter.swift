@@ -254,10 +254,4 @@ extension CBORWriter {
   mutating func writeNull() { writeByte(0xF6) }
 
   mutating func writeUndefined() { writeByte(0xF7) }
-
-  /// Writes a simple value; 24 to 31 are invalid.
-  mutating func writeSimple(_ value: UInt8) {
-    precondition(value < 24 || value > 31, "Simple values from 24 to 31 are reserved.")
-    writeHead(.simple, UInt64(value))
-  }
 }

@@ -140,7 +140,7 @@
       let count = keys.count &- container.firstKey
       if count > 1 {
         let duplicate = keys.withUnsafeBufferPointer { keys in
-          MapKeys(reader.bytes, UnsafeBufferPointer(rebasing: keys[container.firstKey...])).duplicate
+          MapKeys(bytes: reader.bytes, offsets: UnsafeBufferPointer(rebasing: keys[container.firstKey...])).duplicate
         }
         if let duplicate { throw CBORError(.duplicateKey, at: duplicate) }
       }
@@ -170,14 +170,9 @@
 
   /// A map's encoded keys, text or integers with the shortest heads: equal keys have equal bytes.
   struct MapKeys {
-    private let bytes: UnsafeRawBufferPointer
-    private let offsets: UnsafeBufferPointer<Int>
-
-    /// - Parameter offsets: Offsets of the keys, which are whole, in `bytes`.
-    init(_ bytes: UnsafeRawBufferPointer, _ offsets: UnsafeBufferPointer<Int>) {
-      self.bytes = bytes
-      self.offsets = offsets
-    }
+    let bytes: UnsafeRawBufferPointer
+    /// Offsets of the keys, which are whole, in `bytes`.
+    let offsets: UnsafeBufferPointer<Int>
 
     /// The offset of a repeated key; `nil` if all are unique.
     @inline(__always)

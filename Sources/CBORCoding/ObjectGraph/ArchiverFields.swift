@@ -27,7 +27,9 @@
 
     func fail(_ message: String) {
       guard failure == nil else { return }
-      let place = path.isEmpty ? "" : " (in \(path.map { ClassDescription.name(of: $0) }.joined(separator: " → ")))"
+      let place =
+        buffers.path.isEmpty
+        ? "" : " (in \(buffers.path.map { ClassDescription.name(of: $0) }.joined(separator: " → ")))"
       failure = CBORCodingError(.encodingFailed, message + place)
     }
 
@@ -57,9 +59,9 @@
     /// Adjusts offsets to bytes that were moved.
     private func shift(by distance: Int, after head: Int) {
       identities.shift(by: distance, from: head + 1)
-      for index in references.indices.reversed() {
-        guard references[index].offset > head else { break }
-        references[index].offset += distance
+      for index in buffers.references.indices.reversed() {
+        guard buffers.references[index].offset > head else { break }
+        buffers.references[index].offset += distance
       }
     }
 
@@ -68,7 +70,7 @@
     private func checkKeys() {
       let duplicate = writer.withBytes { bytes in
         keyOffsets.withUnsafeBufferPointer { offsets in
-          MapKeys(bytes, UnsafeBufferPointer(rebasing: offsets[frame.firstKey...])).duplicate
+          MapKeys(bytes: bytes, offsets: UnsafeBufferPointer(rebasing: offsets[frame.firstKey...])).duplicate
         }
       }
       if let duplicate { failForKey(at: duplicate) }
@@ -90,7 +92,7 @@
       guard depth.current == 0 else { return fail("Encoding was finished while an object was being encoded.") }
       endFields(0)
       isFinished = true
-      if failure == nil, !references.isEmpty { resolveReferences() }
+      if failure == nil, !buffers.references.isEmpty { resolveReferences() }
     }
 
     /// Inserts a tag before each shared object, and its number at each reference.
@@ -101,7 +103,7 @@
       guard !shared.isEmpty else { return }
       var numbers = [Int: Int](minimumCapacity: shared.count)
       for (number, entry) in shared.enumerated() { numbers[entry] = number }
-      var resolved = CBORWriter(capacity: writer.count + 4 * (shared.count + references.count))
+      var resolved = CBORWriter(capacity: writer.count + 4 * (shared.count + buffers.references.count))
       var next = shared.startIndex
       writer.withBytes { bytes in
         var copied = 0
@@ -116,7 +118,7 @@
             next += 1
           }
         }
-        for reference in references {
+        for reference in buffers.references {
           // A conditional reference whose object was never encoded stays nil.
           guard let number = numbers[reference.entry] else { continue }
           tagObjects(before: reference.offset)

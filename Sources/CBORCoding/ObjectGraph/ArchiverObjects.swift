@@ -94,7 +94,7 @@
           "References lead deeper than \(GraphDepth.maximum) levels; a linked list is better archived as an array.")
       }
       identities.refer(to: entry)
-      references.append(ObjectReference(offset: writer.count, entry: entry))
+      buffers.references.append(ObjectReference(offset: writer.count, entry: entry))
       writer.writeUndefined()
     }
 
@@ -130,7 +130,7 @@
         return false
       }
       depth.enter()
-      path.append(record)
+      buffers.path.append(record)
       return true
     }
 
@@ -138,7 +138,7 @@
     func leave() {
       depth.leave()
       // Kept after a failure: its message is complete, and encoding has ended.
-      path.removeLast()
+      buffers.path.removeLast()
     }
 
     // MARK: Objects of classes of one's own

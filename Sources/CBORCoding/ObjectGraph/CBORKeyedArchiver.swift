@@ -4,17 +4,15 @@
 
   /// Archives objects that conform to `NSCoding` as CBOR (RFC 8949). Replaces `NSKeyedArchiver`.
   ///
-  /// It is hundreds of times faster than Foundation's archiver on Linux and keeps details that Foundation loses there:
-  /// mutable objects stay mutable, `true` and 1 stay distinct, and shared objects stay shared. ``CBORKeyedUnarchiver``
-  /// reads the archives, and any CBOR tool displays them.
+  /// Unlike Foundation's archiver on Linux, it keeps mutable objects mutable, `true` and 1 distinct, and shared objects
+  /// shared. ``CBORKeyedUnarchiver`` reads the archives, and any CBOR tool displays them.
   ///
-  /// Failures never end the process; they are in ``error``: a class without `NSCoding`, a private or local class
-  /// without a set name (see ``setClassName(_:for:)-method``), a key that an object uses twice, or nesting that is too
-  /// deep. After the first error nothing more is encoded.
+  /// Failures never end the process; the first is in ``error``, and ends the encoding: a class without `NSCoding`, a
+  /// private or local class without a set name (see ``setClassName(_:for:)-method``), a key that an object uses twice,
+  /// or nesting that is too deep.
   ///
-  /// Objects, collections, and longer strings and data are written once. Numbers, dates, short strings and similar
-  /// values are written each time, even when encoded conditionally. Cycles are archived; for reading them see
-  /// ``CBORKeyedUnarchiver``.
+  /// Objects, collections, and longer strings and data are written once; numbers, dates and short strings each time,
+  /// even when encoded conditionally.
   ///
   /// Two Foundation calls on Linux still end the process: coding points, sizes and rectangles *without* a key, and
   /// `encode(with:)` of a collection class called by a subclass. Encode geometry under keys, and a collection
@@ -23,7 +21,7 @@
   /// Use a coder for one archive on one thread.
   public final class CBORKeyedArchiver: NSCoder {
     /// Memory reused by the next archive.
-    private let buffers: ArchivingBuffers
+    let buffers: ArchivingBuffers
     @exclusivity(unchecked) var frame = EncodingFrame()
     @exclusivity(unchecked) var depth = GraphDepth()
     @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)
@@ -59,22 +57,10 @@
       _modify { yield &buffers.identities }
     }
 
-    /// Ordered by offset.
-    @inline(__always) var references: ContiguousArray<ObjectReference> {
-      _read { yield buffers.references }
-      _modify { yield &buffers.references }
-    }
-
     /// Offsets of the keys of the objects being encoded; the innermost object's come last.
     @inline(__always) var keyOffsets: ContiguousArray<Int> {
       _read { yield buffers.keyOffsets }
       _modify { yield &buffers.keyOffsets }
-    }
-
-    /// The classes of the objects being encoded, for messages.
-    @inline(__always) var path: ContiguousArray<ClassRecord.Reference> {
-      _read { yield buffers.path }
-      _modify { yield &buffers.path }
     }
 
     /// Archives an object graph.
@@ -220,8 +206,10 @@
     // Unchecked: no access runs foreign code.
     @exclusivity(unchecked) var writer = CBORWriter(capacity: 512)
     @exclusivity(unchecked) var identities = IdentityTable()
+    /// Ordered by offset.
     @exclusivity(unchecked) var references: ContiguousArray<ObjectReference> = []
     @exclusivity(unchecked) var keyOffsets: ContiguousArray<Int> = []
+    /// The classes of the objects being encoded, for messages.
     @exclusivity(unchecked) var path: ContiguousArray<ClassRecord.Reference> = []
 
     private static let spares = CBORSpares<ArchivingBuffers>(limit: 8)

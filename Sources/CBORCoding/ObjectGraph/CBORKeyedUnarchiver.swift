@@ -8,19 +8,16 @@
   /// `init(coder:)` should not force-unwrap decoded values: after the first error every value is nil, 0 or false.
   ///
   /// **Errors.** The first error is in ``error``, and is thrown by the methods that decode a root. A missing key is not
-  /// an error: the value is nil, 0 or false, as in Foundation on Apple's platforms; use `containsValue(forKey:)` to
-  /// check. A value of another kind is an error unless the conversion is lossless: integers, integral floating-point
-  /// numbers and Booleans are read as each other.
+  /// an error: the value is nil, 0 or false. A value of another kind is an error unless the conversion is lossless:
+  /// integers, integral floating-point numbers and Booleans are read as each other.
   ///
   /// **Secure coding.** With ``requiresSecureCoding`` only objects of the requested classes and their subclasses are
-  /// created; no other class's `init(coder:)` is called. This includes the contents of collections, which may always
-  /// hold strings, numbers and data, as in Foundation on Linux. A method without a class uses those of the enclosing
-  /// object or collection.
+  /// created, in collections, too, which may always hold strings, numbers and data. A method without a class uses those
+  /// of the enclosing object or collection.
   ///
   /// **Cycles.** An object exists in Swift once its `init(coder:)` has returned. An earlier reference to it is an error
-  /// that names the path, where `NSKeyedUnarchiver` on Linux overflows the stack. Decode mutual references with
-  /// ``decodeObject(forKey:whenDecoded:)``. Mutable arrays and dictionaries that contain themselves are read, except
-  /// under secure coding, where comparing them would never end.
+  /// that names the path. Decode mutual references with ``decodeObject(forKey:whenDecoded:)``. Mutable arrays and
+  /// dictionaries that contain themselves are read, except under secure coding, where comparing them would never end.
   ///
   /// Use a coder for one archive on one thread.
   public final class CBORKeyedUnarchiver: NSCoder {

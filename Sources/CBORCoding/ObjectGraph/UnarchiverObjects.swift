@@ -285,9 +285,7 @@
     var values: ContiguousArray<Value>
 
     init(offsets: ContiguousArray<Int>) {
-      values = []
-      values.reserveCapacity(offsets.count)
-      for offset in offsets { values.append(Value(offset: offset)) }
+      values = ContiguousArray(offsets.map { Value(offset: $0) })
     }
 
     func number(at offset: Int) -> Int? {
@@ -305,12 +303,7 @@
     let allowed: AllowedClasses
     /// Objects that may still be checked.
     var limit: Int
-    private var seen: Set<ObjectIdentifier> = []
-
-    init(allowed: AllowedClasses, limit: Int) {
-      self.allowed = allowed
-      self.limit = limit
-    }
+    var seen: Set<ObjectIdentifier> = []
 
     mutating func permit(_ object: AnyObject, isElement: Bool) -> Bool {
       // Iterative: collections may nest to any depth.

@@ -103,7 +103,7 @@ indirect enum CBORItem {
     case .bool(let value): writer.writeBool(value)
     case .null: writer.writeNull()
     case .undefined: writer.writeUndefined()
-    case .simple(let value): writer.writeSimple(value)
+    case .simple(let value): writer.writeHead(.simple, UInt64(value))
     }
   }
 
