@@ -14,7 +14,15 @@ import Testing
   /// Where a load runs.
   private enum Place: Codable { case thread, pool }
 
-  private static var here: Place { withUnsafeCurrentTask { $0?.unownedTaskExecutor != nil } ? .thread : .pool }
+  /// That of a task without a preference.
+  private static let pool = withUnsafeCurrentTask { $0?.unownedTaskExecutor }
+
+  // In the test's own task, before any load.
+  init() { _ = Self.pool }
+
+  private static var here: Place {
+    withUnsafeCurrentTask { $0?.unownedTaskExecutor } == pool ? .pool : .thread
+  }
   private static func load(_: inout LoadContext) throws -> Place { here }
   private static func fetch(_: inout LoadContext) async throws -> Place { here }
   private static func quickly() -> Place { here }
