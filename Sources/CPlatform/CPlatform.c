@@ -99,43 +99,42 @@ int cplatform_is_resident(const void *address, size_t size) {
 
 int cplatform_reserve(int descriptor, int64_t size) {
 #if defined(__linux__)
-  while (fallocate(descriptor, 0, 0, size) != 0) {
-    if (errno == EINTR) continue;
-    return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
-  }
+  int status = fallocate(descriptor, 0, 0, size);
+  return status != 0 && (errno == EOPNOTSUPP || errno == ENOSYS) ? 0 : status;
 #else
   (void)descriptor;
   (void)size;
-#endif
   return 0;
+#endif
 }
 
 int cplatform_punch(int descriptor, int64_t offset, int64_t size) {
 #if defined(__linux__)
-  while (fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size) != 0) {
-    if (errno == EINTR) continue;
-    return errno == ENOSYS ? EOPNOTSUPP : errno;
-  }
-  return 0;
+  int status = fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size);
+  if (status != 0 && errno == ENOSYS) errno = EOPNOTSUPP;
+  return status;
 #else
   (void)descriptor;
   (void)offset;
   (void)size;
-  return EOPNOTSUPP;
+  errno = EOPNOTSUPP;
+  return -1;
 #endif
 }
 
 int cplatform_allocate(int descriptor, int64_t offset, int64_t size) {
 #if defined(__APPLE__)
-  if (offset != 0) return EOPNOTSUPP;
+  if (offset != 0) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
   fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, size, 0};
-  if (fcntl(descriptor, F_PREALLOCATE, &store) == -1) return errno;
-  return ftruncate(descriptor, size) == 0 ? 0 : errno;
+  return fcntl(descriptor, F_PREALLOCATE, &store) == -1 ? -1 : ftruncate(descriptor, size);
 #else
-  int status;
-  do status = posix_fallocate(descriptor, offset, size);
-  while (status == EINTR);
-  return status;
+  int status = posix_fallocate(descriptor, offset, size);
+  if (status == 0) return 0;
+  errno = status;
+  return -1;
 #endif
 }
 

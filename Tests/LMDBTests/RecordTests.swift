@@ -96,16 +96,6 @@ import Testing
     }
   }
 
-  @Test func appending() throws {
-    let environment = try directory.open()
-    defer { environment.close() }
-    let transaction = try environment.beginWrite()
-    for key in UInt8(1)...200 { try transaction.put([key], [key], options: .append) }
-    #expect(code { () throws(LMDBError) in try transaction.put([0], [7], options: .append) } == .keyExists)
-    try transaction.commit()
-    #expect(try environment.info().entries == 200)
-  }
-
   @Test func namedDatabases() throws {
     let environment = try directory.open { $0.maxDatabases = 2 }
     defer { environment.close() }

@@ -37,15 +37,15 @@ int cplatform_exchange(int directory, const char *first, const char *second);
 /// Whether all pages of a range of a mapping are in memory: 1, or 0 if not or unknown.
 int cplatform_is_resident(const void *address, size_t size);
 
-/// Reserves blocks for a file's first `size` bytes. Returns 0 or the error number. Does nothing if the file system
+/// Reserves blocks for a file's first `size` bytes. Returns 0, or -1 and `errno`. Does nothing if the file system
 /// cannot: posix_fallocate(3) would write, and could undo another process's simultaneous write.
 int cplatform_reserve(int descriptor, int64_t size);
 
-/// Allocates blocks for a range of a file and extends the file to cover it. Returns 0 or the error number. Writes the
+/// Allocates blocks for a range of a file and extends the file to cover it. Returns 0, or -1 and `errno`. Writes the
 /// blocks if the file system cannot reserve them, so no other process may write there. On Darwin only from offset 0.
 int cplatform_allocate(int descriptor, int64_t offset, int64_t size);
 
-/// Punches a hole, which then reads as zeros; the file keeps its length. Returns 0 or the error number: EOPNOTSUPP if
+/// Punches a hole, which then reads as zeros; the file keeps its length. Returns 0, or -1 and `errno`: EOPNOTSUPP if
 /// unsupported.
 int cplatform_punch(int descriptor, int64_t offset, int64_t size);
 

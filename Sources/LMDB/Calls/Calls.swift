@@ -72,8 +72,8 @@ enum Calls {
   }
 
   /// - Parameter path: The path to the directory, passed to LMDB.
-  static func open(_ environment: OpaquePointer, path: String, flags: UInt32, mode: UInt32) throws(LMDBError) {
-    try check(.envOpen, environment) { mdb_env_open(environment, path, flags, mdb_mode_t(mode)) }
+  static func open(_ environment: OpaquePointer, path: String, flags: UInt32) throws(LMDBError) {
+    try check(.envOpen, environment) { mdb_env_open(environment, path, flags, 0o600) }
   }
 
   static func close(_ environment: OpaquePointer) {
@@ -190,9 +190,9 @@ enum Calls {
   }
 
   static func put(
-    _ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val, _ value: inout MDB_val, flags: UInt32
+    _ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val, _ value: inout MDB_val
   ) -> Int32 {
-    status(.put, mdb_txn_env(transaction)) { mdb_put(transaction, database.handle, &key, &value, flags) }
+    status(.put, mdb_txn_env(transaction)) { mdb_put(transaction, database.handle, &key, &value, 0) }
   }
 
   static func remove(_ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val) -> Int32 {
@@ -245,28 +245,28 @@ extension MDB_val {
 }
 
 extension FaultInjection.Call {
-  package static let envCreate = Self(rawValue: "mdb_env_create")
-  package static let envSetMaxReaders = Self(rawValue: "mdb_env_set_maxreaders")
-  package static let envSetMaxDatabases = Self(rawValue: "mdb_env_set_maxdbs")
-  package static let envSetMapSize = Self(rawValue: "mdb_env_set_mapsize")
-  package static let envOpen = Self(rawValue: "mdb_env_open")
-  package static let envSync = Self(rawValue: "mdb_env_sync")
-  package static let envInfo = Self(rawValue: "mdb_env_info")
-  package static let envStat = Self(rawValue: "mdb_env_stat")
-  package static let envGetDescriptor = Self(rawValue: "mdb_env_get_fd")
-  package static let readerCheck = Self(rawValue: "mdb_reader_check")
-  package static let readerList = Self(rawValue: "mdb_reader_list")
-  package static let txnBegin = Self(rawValue: "mdb_txn_begin")
-  package static let txnRenew = Self(rawValue: "mdb_txn_renew")
-  package static let txnCommit = Self(rawValue: "mdb_txn_commit")
-  package static let dbiOpen = Self(rawValue: "mdb_dbi_open")
-  package static let stat = Self(rawValue: "mdb_stat")
-  package static let drop = Self(rawValue: "mdb_drop")
-  package static let get = Self(rawValue: "mdb_get")
-  package static let put = Self(rawValue: "mdb_put")
-  package static let del = Self(rawValue: "mdb_del")
-  package static let cursorOpen = Self(rawValue: "mdb_cursor_open")
-  package static let cursorGet = Self(rawValue: "mdb_cursor_get")
-  package static let cursorPut = Self(rawValue: "mdb_cursor_put")
-  package static let cursorDel = Self(rawValue: "mdb_cursor_del")
+  package static let envCreate: Self = "mdb_env_create"
+  package static let envSetMaxReaders: Self = "mdb_env_set_maxreaders"
+  package static let envSetMaxDatabases: Self = "mdb_env_set_maxdbs"
+  package static let envSetMapSize: Self = "mdb_env_set_mapsize"
+  package static let envOpen: Self = "mdb_env_open"
+  package static let envSync: Self = "mdb_env_sync"
+  package static let envInfo: Self = "mdb_env_info"
+  package static let envStat: Self = "mdb_env_stat"
+  package static let envGetDescriptor: Self = "mdb_env_get_fd"
+  package static let readerCheck: Self = "mdb_reader_check"
+  package static let readerList: Self = "mdb_reader_list"
+  package static let txnBegin: Self = "mdb_txn_begin"
+  package static let txnRenew: Self = "mdb_txn_renew"
+  package static let txnCommit: Self = "mdb_txn_commit"
+  package static let dbiOpen: Self = "mdb_dbi_open"
+  package static let stat: Self = "mdb_stat"
+  package static let drop: Self = "mdb_drop"
+  package static let get: Self = "mdb_get"
+  package static let put: Self = "mdb_put"
+  package static let del: Self = "mdb_del"
+  package static let cursorOpen: Self = "mdb_cursor_open"
+  package static let cursorGet: Self = "mdb_cursor_get"
+  package static let cursorPut: Self = "mdb_cursor_put"
+  package static let cursorDel: Self = "mdb_cursor_del"
 }

@@ -276,7 +276,7 @@ struct OpenFiles {
   private static func openDataFile(_ directory: Directory, _ options: Environment.Options) throws(LMDBError) -> File {
     if !options.isReadOnly {
       return try system { () throws(SystemError) in
-        try directory.create(EnvironmentFiles.dataName, permissions: mode_t(options.fileMode), requiresOneName: true)
+        try directory.create(EnvironmentFiles.dataName, requiresOneName: true)
       }
     }
     guard
@@ -307,8 +307,7 @@ struct OpenFiles {
     let found = try statusOfLockFile(directory)
     if options.isReadOnly || !options.usesLockFile { return found?.identity }
     do throws(SystemError) {
-      let file = try directory.create(
-        EnvironmentFiles.lockName, permissions: mode_t(options.fileMode), requiresOneName: true)
+      let file = try directory.create(EnvironmentFiles.lockName, requiresOneName: true)
       let status = try file.status()
       // Processes that have it mapped do not know of slots past the old end, and would crash on the first one used.
       let isInUse = try file.isLockedElsewhere()
@@ -353,7 +352,7 @@ struct OpenFiles {
       try Calls.setMapSize(handle, mapSize)
       try Calls.setMaxReaders(handle, options.maxReaders)
       if options.maxDatabases > 0 { try Calls.setMaxDatabases(handle, options.maxDatabases) }
-      try Calls.open(handle, path: directory.pathForC, flags: options.flags, mode: options.fileMode)
+      try Calls.open(handle, path: directory.pathForC, flags: options.flags)
       return handle
     } catch {
       // Also after a failed `mdb_env_open`, which does not free the environment.

@@ -143,9 +143,6 @@ extension Environment {
     /// Opens for reading only; the files must exist.
     public var isReadOnly = false
 
-    /// Permissions for new files.
-    public var fileMode: UInt32 = 0o600
-
     /// How many reads can run at once in this process, 1 to 65,536; further reads wait.
     public var readerPoolSize = 64
 

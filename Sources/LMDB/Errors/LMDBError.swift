@@ -54,9 +54,6 @@ extension LMDBError {
 
     /// A key is not there (`MDB_NOTFOUND`), where it had to be.
     public static let notFound = Code("notFound", "The key does not exist.")
-    /// The key is there already, or an appended key is out of order (`MDB_KEYEXIST`).
-    public static let keyExists = Code(
-      "keyExists", "The key exists already, or is not in order for an append. Use a plain put.")
     /// The map has no free page left (`MDB_MAP_FULL`).
     public static let mapFull = Code(
       "mapFull", "The map is full. Abort, then remove entries or grow the map, and retry the whole transaction.")
@@ -186,7 +183,6 @@ extension LMDBError.Code {
     self =
       switch status {
       case MDB_NOTFOUND: .notFound
-      case MDB_KEYEXIST: .keyExists
       case MDB_MAP_FULL: .mapFull
       case MDB_MAP_RESIZED: .mapResized
       case MDB_READERS_FULL: .readersFull

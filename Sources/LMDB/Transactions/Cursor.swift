@@ -75,49 +75,15 @@ public struct Cursor: ~Copyable {
   ///
   /// - Throws: `.permissionDenied` in a read transaction, `.invalidArgument` without a position.
   public func remove() throws(LMDBError) {
-    let environment = try environment(.cursorDel)
-    let status = Calls.remove(handle)
-    guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorDel) }
-  }
-
-  /// Replaces the current value with one of any size (`mdb_cursor_put` with `MDB_CURRENT`). Write transactions only.
-  ///
-  /// - Throws: `.permissionDenied` in a read transaction, `.invalidArgument` without a position.
-  public func replace(with value: UnsafeRawBufferPointer) throws(LMDBError) {
-    let environment = try environment(.cursorPut)
-    guard let entry = try current() else {
-      throw LMDBError(status: EINVAL, operation: .cursorPut)
-    }
-    guard value.count == entry.value.count else {
-      // The put moves the node that holds the key, so it needs a copy.
-      try withUnsafeTemporaryAllocation(byteCount: entry.key.count, alignment: 1) { copy throws(LMDBError) in
-        copy.copyMemory(from: entry.key)
-        try put(value, UnsafeRawBufferPointer(copy), environment)
-      }
-      return
-    }
-    try put(value, entry.key, environment)
-  }
-
-  private func put(
-    _ value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ environment: Environment
-  ) throws(LMDBError) {
-    var key = MDB_val(key)
-    var value = MDB_val(value)
-    let status = Calls.put(handle, &key, &value, flags: MDB_CURRENT)
-    guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorPut) }
-  }
-
-  /// The environment, if the cursor may write.
-  private func environment(_ operation: Calls.Name) throws(LMDBError) -> Environment {
     guard let writer else {
       throw LMDBError(
-        code: .permissionDenied, operation: operation.rawValue,
+        code: .permissionDenied, operation: Calls.Name.cursorDel.rawValue,
         message: "This cursor belongs to a read transaction. Use one of a write transaction.")
     }
     let environment = writer.takeUnretainedValue()
-    try environment.checkNotDoomed(operation)
-    return environment
+    try environment.checkNotDoomed(.cursorDel)
+    let status = Calls.remove(handle)
+    guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorDel) }
   }
 }
 

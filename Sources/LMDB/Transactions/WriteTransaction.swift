@@ -61,7 +61,7 @@ public struct WriteTransaction: ~Copyable {
     return try body(value)
   }
 
-  /// Runs `body` with a new cursor over a database, without a position, that can also remove and replace
+  /// Runs `body` with a new cursor over a database, without a position, that can also remove
   /// (`mdb_cursor_open`).
   @inlinable
   public func withCursor<R: ~Copyable>(
@@ -79,16 +79,15 @@ public struct WriteTransaction: ~Copyable {
 
   /// Stores a value, replacing any present one (`mdb_put`).
   ///
-  /// - Throws: `.badValueSize` if the key is empty or longer than ``Environment/maxKeySize``, `.keyExists` if an
-  ///   appended key is out of order; nothing has changed then. After `.mapFull` and others the transaction is dead.
+  /// - Throws: `.badValueSize` if the key is empty or longer than ``Environment/maxKeySize``; nothing has changed then.
+  ///   After `.mapFull` and others the transaction is dead.
   public func put(
-    _ value: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer, in database: Database = .main,
-    options: PutOptions = []
+    _ value: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer, in database: Database = .main
   ) throws(LMDBError) {
     try checkNotDoomed(.put)
     var key = MDB_val(key)
     var value = MDB_val(value)
-    let status = Calls.put(handle, database, &key, &value, flags: options.rawValue)
+    let status = Calls.put(handle, database, &key, &value)
     guard status == MDB_SUCCESS else { throw writeError(status, .put) }
   }
 
@@ -101,7 +100,7 @@ public struct WriteTransaction: ~Copyable {
   ///   - existing: Receives the present value, valid until it returns, and decides whether to replace it.
   ///   - fill: Receives the new value's memory in the page and must write every byte. Called immediately, at most once.
   /// - Returns: Whether the key existed.
-  /// - Throws: As ``put(_:forKey:in:options:)``.
+  /// - Throws: As ``put(_:forKey:in:)``.
   public func upsert(
     forKey key: UnsafeRawBufferPointer, size: Int, in database: Database = .main,
     existing: (UnsafeRawBufferPointer) -> Bool, fill: (UnsafeMutableRawBufferPointer) -> Void
@@ -173,19 +172,6 @@ public struct WriteTransaction: ~Copyable {
     discard self
     owner.takeRetainedValue().abortWrite(handle)
   }
-}
-
-/// How ``WriteTransaction/put(_:forKey:in:options:)`` stores.
-public struct PutOptions: OptionSet, Sendable {
-  public let rawValue: UInt32
-
-  public init(rawValue: UInt32) {
-    self.rawValue = rawValue
-  }
-
-  /// Requires the key to be greater than all keys in the database: skips the search and fills pages densely
-  /// (`MDB_APPEND`). Other keys fail with `.keyExists`.
-  public static let append = PutOptions(rawValue: UInt32(MDB_APPEND))
 }
 
 extension Environment {
@@ -292,7 +278,7 @@ extension Environment {
   /// The error for a failed change. Dooms the transaction unless the change was refused up front.
   func writeError(_ status: Int32, _ operation: Calls.Name) -> LMDBError {
     switch status {
-    case MDB_BAD_VALSIZE, MDB_KEYEXIST, MDB_NOTFOUND, EINVAL: break
+    case MDB_BAD_VALSIZE, MDB_NOTFOUND, EINVAL: break
     default: writer.isDoomed = true
     }
     return LMDBError(status: ofFullDisk(status), operation: operation)

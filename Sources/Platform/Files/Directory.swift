@@ -6,15 +6,16 @@ import CPlatform
 /// Names are plain file names, never paths, and links are not followed. Only the directory's own path may contain
 /// links.
 package final class Directory: Sendable {
-  let descriptor: Int32
+  private let file: File
   /// The path when it was opened: absolute, without links, `.`, `..` or a trailing slash. A directory reached through
   /// another root (`/proc/…/root`) has no such path, and keeps the one it was opened by.
   package let path: String
   package let identity: FileIdentity
 
-  /// Takes ownership of an open descriptor.
-  init(_ descriptor: Int32, _ path: String, _ identity: FileIdentity) {
-    self.descriptor = descriptor
+  var descriptor: Int32 { file.descriptor }
+
+  private init(_ file: consuming File, _ path: String, _ identity: FileIdentity) {
+    self.file = file
     self.path = path
     self.identity = identity
   }
@@ -25,29 +26,22 @@ package final class Directory: Sendable {
   package convenience init(
     path: String, creating: Bool = false, synchronized: Bool = false
   ) throws(SystemError) {
+    if path.utf8.contains(0) { throw SystemError("openat", path, .name) }
     if creating { try Self.make(path, synchronized: synchronized) }
     var attempts = 0
     while true {
-      let descriptor = try Descriptors.open(
-        AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, path: path, checksName: false)
-      do throws(SystemError) {
-        let identity = FileIdentity(try Descriptors.status(descriptor, path: path))
-        // If the paths never agree, a link leads to another root.
-        let isElsewhere = attempts >= Self.renamingLimit && path.hasPrefix("/")
-        let canonical = isElsewhere ? path : try Self.canonicalPath(path)
-        // Renamed in between: retry.
-        guard try Self.identity(ofPath: canonical) == identity else {
-          if attempts >= 2 * Self.renamingLimit { throw SystemError("realpath", path, errno: ELOOP) }
-          attempts += 1
-          Descriptors.close(descriptor)
-          continue
-        }
-        self.init(descriptor, canonical, identity)
+      let file = try File.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, path: path)
+      let identity = try file.identity()
+      // If the paths never agree, a link leads to another root.
+      let isElsewhere = attempts >= Self.renamingLimit && path.hasPrefix("/")
+      let canonical = isElsewhere ? path : try Self.canonicalPath(path)
+      if try Self.identity(ofPath: canonical) == identity {
+        self.init(file, canonical, identity)
         return
-      } catch {
-        Descriptors.close(descriptor)
-        throw error
       }
+      // Renamed in between: retry.
+      if attempts >= 2 * Self.renamingLimit { throw SystemError("realpath", path, errno: ELOOP) }
+      attempts += 1
     }
   }
 
@@ -64,32 +58,23 @@ package final class Directory: Sendable {
   }
 
   /// This directory without a descriptor: every call throws `EBADF`.
-  package func closed() -> Directory { Directory(-1, path, identity) }
-
-  deinit { if descriptor >= 0 { Descriptors.close(descriptor) } }
+  package func closed() -> Directory { Directory(File(closed: path), path, identity) }
 
   /// Opens the subdirectory `name`; `nil` if it does not exist.
   ///
-  /// - Throws: An error with a finding if it is something else, such as a link.
+  /// - Throws: `ENOTDIR` if it is something else, such as a link.
   package func subdirectory(_ name: String) throws(SystemError) -> Directory? {
+    try File.checkName(name, "openat")
     let path = self.path(of: name)
-    let descriptor: Int32
     do throws(SystemError) {
-      descriptor = try Descriptors.open(self.descriptor, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK, path: path)
+      let file = try File.open(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, path: path)
+      let identity = try file.identity()
+      return Directory(file, path, identity)
     } catch {
-      switch error.errno {
-      case ENOENT: return nil
-      case ELOOP, ENOTDIR, EMLINK:
-        guard let kind = try kind(of: name), kind != .directory else { throw error }
+      if error.errno == ENOENT { return nil }
+      if [ELOOP, EMLINK].contains(error.errno), let kind = try kind(of: name), kind != .directory {
         throw SystemError("openat", path, errno: ENOTDIR)
-      default: throw error
       }
-    }
-    do throws(SystemError) {
-      let identity = FileIdentity(try Descriptors.status(descriptor, path: path))
-      return Directory(descriptor, path, identity)
-    } catch {
-      Descriptors.close(descriptor)
       throw error
     }
   }
@@ -98,18 +83,16 @@ package final class Directory: Sendable {
   ///
   /// - Parameter synchronized: Whether a new directory must survive a power cut.
   package func makeSubdirectory(_ name: String, synchronized: Bool = false) throws(SystemError) -> Directory {
-    try Descriptors.checkName(name, "mkdirat")
+    try File.checkName(name, "mkdirat")
     while true {
-      let path = path(of: name)
-      let isMade = SystemCalls.makeDirectory(descriptor, name, path: path) == 0
-      if !isMade, errno != EEXIST { throw SystemError("mkdirat", path) }
+      let isMade = try Self.makeOne(descriptor, name, path: path(of: name))
       do throws(SystemError) {
         if isMade, synchronized { try synchronize() }
         // `nil` if another process removed it.
         if let directory = try subdirectory(name) { return directory }
       } catch {
         // Removes only an empty directory. The caller needs the first error.
-        if isMade { _ = SystemCalls.remove(descriptor, Array(name.utf8CString), flags: AT_REMOVEDIR, path: path) }
+        if isMade { _ = unlinkat(descriptor, name, AT_REMOVEDIR) }
         throw error
       }
     }
@@ -134,15 +117,11 @@ package final class Directory: Sendable {
   }
 
   /// Makes changes of its entries durable: new files, renames and removals.
-  package func synchronize() throws(SystemError) {
-    while SystemCalls.synchronize(descriptor, path: path) != 0 {
-      if errno != EINTR { throw SystemError("fsync", path) }
-    }
-  }
+  package func synchronize() throws(SystemError) { try file.synchronize() }
 
   /// Makes its volume durable.
   package func synchronizeVolume() throws(SystemError) {
-    if SystemCalls.synchronizeVolume(descriptor, path: path) != 0 { throw SystemError("syncfs", path) }
+    _ = try call(.syncfs, path) { cplatform_syncfs(descriptor) }
   }
 }
 
@@ -166,26 +145,27 @@ extension Directory {
     throw SystemError("stat", path)
   }
 
+  /// Returns whether the directory is new. Whatever else has the name, opening it tells.
+  private static func makeOne(_ descriptor: Int32, _ name: String, path: String) throws(SystemError) -> Bool {
+    try allowing(EEXIST) { () throws(SystemError) in
+      try call(.mkdirat, path) { mkdirat(descriptor, name, 0o700) }
+    } != nil
+  }
+
   /// Creates `path` and its missing parents.
-  static func make(_ path: String, synchronized: Bool) throws(SystemError) {
-    guard !path.utf8.contains(0) else { throw SystemError("mkdir", path, .name) }
-    if SystemCalls.makeDirectory(AT_FDCWD, path, path: path) == 0 {
-      if synchronized { try synchronizeParent(of: path) }
-      return
-    }
-    switch errno {
-    case EEXIST: return  // Whatever it is: opening it tells.
-    case ENOENT:
-      guard let parent = parent(of: path) else { throw SystemError("mkdir", path) }
+  private static func make(_ path: String, synchronized: Bool) throws(SystemError) {
+    var isMade: Bool
+    do throws(SystemError) {
+      isMade = try makeOne(AT_FDCWD, path, path: path)
+    } catch {
+      guard error.errno == ENOENT, let parent = parent(of: path) else { throw error }
       try make(parent, synchronized: synchronized)
-      // Created by another process in between, or a path that ends in "..": opening it decides.
-      if SystemCalls.makeDirectory(AT_FDCWD, path, path: path) != 0 {
-        if errno == EEXIST { return }
-        throw SystemError("mkdir", path)
-      }
-      if synchronized { try synchronizeParent(of: path) }
-    default:
-      throw SystemError("mkdir", path)
+      isMade = try makeOne(AT_FDCWD, path, path: path)
+    }
+    guard isMade, synchronized else { return }
+    // If the parent may be entered but not read, the file system must keep the order.
+    _ = try allowing(EACCES) { () throws(SystemError) in
+      try Directory(path: parent(of: path) ?? ".").synchronize()
     }
   }
 
@@ -194,38 +174,25 @@ extension Directory {
   package func synchronizePath() throws(SystemError) {
     var next: String? = path
     while let path = next {
-      do throws(SystemError) {
+      // Some file systems, and directories that may be entered but not read, cannot be synchronized. There the file
+      // system must keep the order.
+      let isSameVolume = try allowing(EACCES, EINVAL, EROFS) { () throws(SystemError) in
         let directory = try Directory(path: path)
-        guard directory.identity.device == identity.device else { return }
+        guard directory.identity.device == identity.device else { return false }
         try directory.synchronize()
-      } catch {
-        // Some file systems, and directories that may be entered but not read, cannot be synchronized. There the file
-        // system must keep the order.
-        guard [EACCES, EINVAL, EROFS].contains(error.errno) else { throw error }
+        return true
       }
+      if isSameVolume == false { return }
       next = Self.parent(of: path)
     }
   }
 
   /// `nil` for a path without a slash, and for the root.
   private static func parent(of path: String) -> String? {
-    let bytes = path.utf8
-    var end = bytes.endIndex
-    while end > bytes.startIndex, bytes[bytes.index(before: end)] == UInt8(ascii: "/") {
-      end = bytes.index(before: end)
-    }
-    guard end > bytes.startIndex, let slash = bytes[..<end].lastIndex(of: UInt8(ascii: "/")) else { return nil }
-    return slash == bytes.startIndex ? "/" : String(path[..<slash])
-  }
-
-  /// Makes a new directory's name durable. If the parent may be entered but not read, the file system must keep the
-  /// order.
-  private static func synchronizeParent(of path: String) throws(SystemError) {
-    do throws(SystemError) {
-      try Directory(path: parent(of: path) ?? ".").synchronize()
-    } catch {
-      if error.errno != EACCES { throw error }
-    }
+    var end = path.utf8[...]
+    while end.last == UInt8(ascii: "/") { end.removeLast() }
+    guard let slash = end.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }
 
@@ -239,11 +206,8 @@ extension Directory {
   package func open(
     _ name: String, _ access: File.Access = .reading, requiresOneName: Bool = false
   ) throws(SystemError) -> File? {
-    do throws(SystemError) {
-      return try openRegular(name, access.flags, mode: 0, requiresOneName: requiresOneName)
-    } catch {
-      if error.errno == ENOENT { return nil }
-      throw error
+    try allowing(ENOENT) { () throws(SystemError) in
+      try openRegular(name, access.flags, requiresOneName: requiresOneName)
     }
   }
 
@@ -252,63 +216,55 @@ extension Directory {
   /// - Throws: As ``open(_:_:requiresOneName:)``; also for `.emptying` a file with other names, which is left
   ///   unchanged; `EEXIST` for an existing file with `.exclusively`.
   package func create(
-    _ name: String, _ creation: File.Creation = .ifMissing, permissions: mode_t = 0o600, requiresOneName: Bool = false
+    _ name: String, _ creation: File.Creation = .ifMissing, requiresOneName: Bool = false
   ) throws(SystemError) -> File {
     var flags = File.Access.writing.flags | O_CREAT
     if creation == .exclusively { flags |= O_EXCL }
-    let file = try openRegular(
-      name, flags, mode: permissions, requiresOneName: requiresOneName || creation == .emptying)
+    let file = try openRegular(name, flags, requiresOneName: requiresOneName || creation == .emptying)
     // Not O_TRUNC, which empties the file before it can be checked.
     if creation == .emptying, try file.status().size > 0 { try file.truncate(to: 0) }
     return file
   }
 
-  private func openRegular(
-    _ name: String, _ flags: Int32, mode: mode_t, requiresOneName: Bool
-  ) throws(SystemError) -> File {
+  private func openRegular(_ name: String, _ flags: Int32, requiresOneName: Bool) throws(SystemError) -> File {
+    try File.checkName(name, "openat")
     let path = self.path(of: name)
-    let opened: Int32
     do throws(SystemError) {
-      opened = try Descriptors.open(descriptor, name, flags | O_NONBLOCK, mode: mode, path: path)
+      let file = try File.open(descriptor, name, flags | O_NOFOLLOW, path: path)
+      try file.status().checkRegular("openat", path, requiresOneName: requiresOneName)
+      return file
     } catch {
       // The errors for links, directories opened for writing, FIFOs without a reader, and sockets.
-      if [ELOOP, EMLINK, EISDIR, ENXIO, ENODEV, EOPNOTSUPP].contains(error.errno), let kind = try kind(of: name),
-        kind != .regular
-      {
-        throw SystemError("openat", path, .kind(kind))
+      if error.finding == nil, [ELOOP, EMLINK, EISDIR, ENXIO, ENODEV, EOPNOTSUPP].contains(error.errno) {
+        try status(of: name)?.checkRegular("openat", path, requiresOneName: false)
       }
       throw error
     }
-    let file = File(descriptor: opened, path: path)
-    let status = try file.status()
-    if status.kind != .regular { throw SystemError("openat", path, .kind(status.kind)) }
-    if requiresOneName && status.linkCount > 1 { throw SystemError("openat", path, .names(status.linkCount)) }
-    return file
   }
 
   /// A separate descriptor of this directory, for a lock on it. See ``FileLock``.
-  package func openItself() throws(SystemError) -> File {
-    File(
-      descriptor: try Descriptors.open(
-        descriptor, ".", O_RDONLY | O_DIRECTORY, path: path, checksName: false), path: path)
-  }
+  func openItself() throws(SystemError) -> File { try File.open(descriptor, ".", O_RDONLY | O_DIRECTORY, path: path) }
 
   // MARK: - Looking
 
   /// The status of `name` without following a link; `nil` if it does not exist.
   package func status(of name: String) throws(SystemError) -> FileStatus? {
-    try Descriptors.checkName(name, "fstatat")
+    try File.checkName(name, "fstatat")
+    return try status(name, path: path(of: name))
+  }
+
+  private func status(_ name: UnsafePointer<CChar>, path: String) throws(SystemError) -> FileStatus? {
     var result = stat()
-    if SystemCalls.status(descriptor, name, &result, path: path(of: name)) == 0 { return FileStatus(result) }
-    if errno == ENOENT { return nil }
-    throw SystemError("fstatat", path(of: name))
+    let found = try allowing(ENOENT) { () throws(SystemError) in
+      try call(.fstatat, path) { fstatat(descriptor, name, &result, AT_SYMLINK_NOFOLLOW) }
+    }
+    return found.map { _ in FileStatus(result) }
   }
 
   /// The status of a regular file with one name, as for ``open(_:_:requiresOneName:)``, without opening it.
   package func statusOfOwnFile(_ name: String) throws(SystemError) -> FileStatus? {
-    guard let status = try status(of: name) else { return nil }
-    if status.kind != .regular { throw SystemError("fstatat", path(of: name), .kind(status.kind)) }
-    if status.linkCount > 1 { throw SystemError("fstatat", path(of: name), .names(status.linkCount)) }
+    let status = try status(of: name)
+    try status?.checkRegular("fstatat", path(of: name), requiresOneName: true)
     return status
   }
 
@@ -323,9 +279,13 @@ extension Directory {
 
   /// Removes a file or a link. Does nothing if it is already gone.
   package func remove(_ name: String) throws(SystemError) {
-    try Descriptors.checkName(name, "unlinkat")
-    if SystemCalls.remove(descriptor, name, flags: 0, path: path(of: name)) != 0, errno != ENOENT {
-      throw SystemError("unlinkat", path(of: name))
+    try File.checkName(name, "unlinkat")
+    try remove(name, isDirectory: false, path: path(of: name))
+  }
+
+  private func remove(_ name: UnsafePointer<CChar>, isDirectory: Bool, path: String) throws(SystemError) {
+    _ = try allowing(ENOENT) { () throws(SystemError) in
+      try call(.unlinkat, path) { unlinkat(descriptor, name, isDirectory ? AT_REMOVEDIR : 0) }
     }
   }
 
@@ -336,11 +296,10 @@ extension Directory {
 
   /// Moves a file to another directory of the same volume.
   package func rename(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
-    try Descriptors.checkName(name, "renameat")
-    try Descriptors.checkName(newName, "renameat")
-    let path = directory.path(of: newName)
-    if SystemCalls.rename(descriptor, name, directory.descriptor, newName, path: path) != 0 {
-      throw SystemError("renameat", path)
+    try File.checkName(name, "renameat")
+    try File.checkName(newName, "renameat")
+    _ = try call(.renameat, directory.path(of: newName)) {
+      renameat(descriptor, name, directory.descriptor, newName)
     }
   }
 
@@ -348,15 +307,15 @@ extension Directory {
   ///
   /// - Returns: `false` if the system or the file system cannot; nothing has changed.
   package func exchange(_ first: String, _ second: String) throws(SystemError) -> Bool {
-    try Descriptors.checkName(first, "renameat")
-    try Descriptors.checkName(second, "renameat")
-    if SystemCalls.exchange(descriptor, first, second, path: path(of: second)) == 0 { return true }
-    if [ENOSYS, EINVAL, EOPNOTSUPP].contains(errno) { return false }
-    throw SystemError("renameat", path(of: second))
+    try File.checkName(first, "renameat")
+    try File.checkName(second, "renameat")
+    return try allowing(ENOSYS, EINVAL, EOPNOTSUPP) { () throws(SystemError) in
+      try call(.renameat, path(of: second)) { cplatform_exchange(descriptor, first, second) }
+    } != nil
   }
 }
 
-// Recursion over a directory's contents.
+// The directory's contents.
 
 extension Directory {
   /// Our trees are never deeper; each level takes a descriptor.
@@ -364,21 +323,12 @@ extension Directory {
 
   /// The names in it without `.` and `..`. Omits names that are not UTF-8: ours always are. See ``isEmpty()``.
   package func names() throws(SystemError) -> [String] {
-    var names: [String] = []
-    for name in try rawNames() {
-      if let name = String(validating: name.dropLast().lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self) {
-        names.append(name)
-      }
-    }
-    return names
+    try rawNames().compactMap { String(validating: $0.dropLast().lazy.map(UInt8.init(bitPattern:)), as: UTF8.self) }
   }
 
   /// Calls `body` with a printable form of each name that is not UTF-8. See ``names()``.
   package func forEachUnreadableName(_ body: (String) -> Void) throws(SystemError) {
-    for name in try rawNames() {
-      let bytes = name.dropLast().lazy.map { UInt8(bitPattern: $0) }
-      if String(validating: bytes, as: UTF8.self) == nil { body(String(decoding: bytes, as: UTF8.self)) }
-    }
+    for name in try rawNames() where String(validatingCString: name) == nil { body(String(decodingCString: name)) }
   }
 
   /// Whether it has no entries, not even ones that are not UTF-8.
@@ -386,37 +336,56 @@ extension Directory {
 
   /// Removes `name` and its contents without following links. Does nothing if it is already gone.
   package func removeTree(_ name: String) throws(SystemError) {
-    try Descriptors.checkName(name, "unlinkat")
-    try removeTree(Array(name.utf8CString), depth: 0)
+    guard let status = try status(of: name) else { return }
+    if status.kind == .directory, let directory = try subdirectory(name) {
+      try directory.walk { (directory, name, path, status) throws(SystemError) in
+        try directory.remove(name, isDirectory: status.kind == .directory, path: path)
+      }
+    }
+    try remove(name, isDirectory: status.kind == .directory, path: path(of: name))
   }
 
   /// Makes all files and names in the tree durable.
-  package func synchronizeTree() throws(SystemError) { try synchronizeTree(depth: 0) }
-
-  private func synchronizeTree(depth: Int) throws(SystemError) {
-    if depth > Self.greatestDepth { throw SystemError("fsync", path, errno: ELOOP) }
-    for name in try names() {
-      switch try kind(of: name) {
-      case .regular: try open(name)?.synchronize()
-      case .directory: try subdirectory(name)?.synchronizeTree(depth: depth + 1)
-      default: break
-      }
+  package func synchronizeTree() throws(SystemError) {
+    try walk { (directory, name, path, status) throws(SystemError) in
+      guard status.kind == .regular || status.kind == .directory else { return }
+      try File.open(directory.descriptor, name, O_RDONLY | O_NOFOLLOW, path: path).synchronize()
     }
     try synchronize()
   }
 
   /// Bytes on disk of all files in the tree.
-  package func allocatedBytes() throws(SystemError) -> Int { try allocatedBytes(depth: 0) }
+  package func allocatedBytes() throws(SystemError) -> Int {
+    var total = 0
+    try walk { if $3.kind != .directory { total = total.addingClamped($3.allocatedBytes) } }
+    return total
+  }
 
-  // MARK: -
+  /// Calls `body` with everything below it, contents before their directory. Follows no link.
+  private func walk(
+    depth: Int = 1,
+    _ body: (Directory, _ name: [CChar], _ path: String, _ status: FileStatus) throws(SystemError) -> Void
+  ) throws(SystemError) {
+    if depth > Self.greatestDepth { throw SystemError("openat", path, errno: ENAMETOOLONG) }
+    for name in try rawNames() {
+      let path = path(of: String(decodingCString: name))
+      // Otherwise it was removed since it was listed.
+      guard let status = try status(name, path: path) else { continue }
+      if status.kind == .directory {
+        let file = try File.open(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, path: path)
+        try Directory(file, path, status.identity).walk(depth: depth + 1, body)
+      }
+      try body(self, name, path, status)
+    }
+  }
 
   /// With their terminating NULs.
   private func rawNames() throws(SystemError) -> [[CChar]] {
     // A separate descriptor: each has a single position, and this object is shared by threads.
-    let own = try Descriptors.open(descriptor, ".", O_RDONLY | O_DIRECTORY, path: path, checksName: false)
+    let own = try call(.openat, path) { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard let stream = fdopendir(own) else {
       let error = SystemError("fdopendir", path)
-      Descriptors.close(own)
+      _ = cplatform_close(own)
       throw error
     }
     defer { closedir(stream) }
@@ -434,62 +403,12 @@ extension Directory {
       if name != [0x2E, 0] && name != [0x2E, 0x2E, 0] { names.append(name) }
     }
   }
+}
 
-  private func rawPath(_ name: [CChar]) -> String {
-    path(of: String(decoding: name.dropLast().lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self))
-  }
-
-  /// `nil` if it is missing or not a directory.
-  private func rawSubdirectory(_ name: [CChar]) throws(SystemError) -> Directory? {
-    let path = rawPath(name)
-    var status = stat()
-    if SystemCalls.status(descriptor, name, &status, path: path) != 0 {
-      if errno == ENOENT { return nil }
-      throw SystemError("fstatat", path)
-    }
-    guard FileKind(mode: status.st_mode) == .directory else { return nil }
-    var opened: Int32
-    repeat {
-      opened = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
-    } while opened < 0 && errno == EINTR
-    if opened >= 0 { return Directory(opened, path, FileIdentity(status)) }
-    // Removed or replaced since it was inspected.
-    if errno == ENOENT || errno == ENOTDIR || errno == ELOOP { return nil }
-    throw SystemError("openat", path)
-  }
-
-  private func removeTree(_ name: [CChar], depth: Int) throws(SystemError) {
-    let path = rawPath(name)
-    if depth > Self.greatestDepth { throw SystemError("unlinkat", path, errno: ENAMETOOLONG) }
-    guard let directory = try rawSubdirectory(name) else {
-      if SystemCalls.remove(descriptor, name, flags: 0, path: path) != 0, errno != ENOENT {
-        throw SystemError("unlinkat", path)
-      }
-      return
-    }
-    for child in try directory.rawNames() { try directory.removeTree(child, depth: depth + 1) }
-    if SystemCalls.remove(descriptor, name, flags: AT_REMOVEDIR, path: path) != 0, errno != ENOENT {
-      throw SystemError("unlinkat", path)
-    }
-  }
-
-  private func allocatedBytes(depth: Int) throws(SystemError) -> Int {
-    if depth > Self.greatestDepth { throw SystemError("openat", path, errno: ENAMETOOLONG) }
-    var total = 0
-    for name in try rawNames() {
-      if let directory = try rawSubdirectory(name) {
-        total = total.addingClamped(try directory.allocatedBytes(depth: depth + 1))
-        continue
-      }
-      var status = stat()
-      // Removed since it was listed.
-      if SystemCalls.status(descriptor, name, &status, path: rawPath(name)) != 0 {
-        if errno == ENOENT { continue }
-        throw SystemError("fstatat", rawPath(name))
-      }
-      total = total.addingClamped(FileStatus.bytes(ofBlocks: Int(status.st_blocks)))
-    }
-    return total
+extension String {
+  /// A printable form of a name that may not be UTF-8.
+  fileprivate init(decodingCString name: [CChar]) {
+    self.init(decoding: name.dropLast().lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }
 
@@ -499,20 +418,16 @@ extension Directory {
   /// Bytes that this user may still write to the volume.
   package func freeSpace() throws(SystemError) -> Int {
     var status = statvfs()
-    while fstatvfs(descriptor, &status) != 0 {
-      if errno != EINTR { throw SystemError("fstatvfs", path) }
-    }
+    _ = try call("fstatvfs", path) { fstatvfs(descriptor, &status) }
     let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
     return overflow ? .max : Int(clamping: bytes)
   }
 
-  package func status() throws(SystemError) -> FileStatus {
-    FileStatus(try Descriptors.status(descriptor, path: path))
-  }
+  package func status() throws(SystemError) -> FileStatus { try file.status() }
 
   /// - Throws: `EACCES` or `EROFS` if this user cannot create and remove files in it.
   package func checkWritable() throws(SystemError) {
-    if cplatform_is_writable(descriptor) != 0 { throw SystemError("faccessat", path) }
+    _ = try call("faccessat", path) { cplatform_is_writable(descriptor) }
   }
 
   /// Whether this process's user owns it.
@@ -524,15 +439,14 @@ extension Directory {
   /// Whether it is on a network file system.
   package func isRemote() throws(SystemError) -> Bool {
     #if os(Linux)
-      let type = cplatform_file_system(descriptor)
-      if type < 0 { throw SystemError("fstatfs", path) }
+      let type = try call("fstatfs", path) { cplatform_file_system(descriptor) }
       if Self.remoteMagic.contains(type) { return true }
       guard type == Self.fuse else { return false }
       // Only the list of mounts gives the kind. It is missing in a chroot without /proc, for example.
       guard let folder = try Directory(existing: "/proc/self"), let file = try folder.open("mountinfo") else {
         return false
       }
-      let device = try Descriptors.status(descriptor, path: path).st_dev
+      let device = dev_t(truncatingIfNeeded: identity.device)
       return Self.isRemote(
         device: "\(Self.major(device)):\(Self.minor(device))", mountInfo: try file.readToEnd(limit: 16 << 20))
     #else

@@ -20,24 +20,43 @@ package struct File: ~Copyable, Sendable {
     case emptying
   }
 
-  /// For calls outside this type. For calls outside this type.
+  /// For calls outside this type.
   package let descriptor: Int32
   /// The path it was opened by, for messages.
   package let path: String
 
-  /// Takes ownership of an open descriptor.
-  init(descriptor: Int32, path: String) {
+  private init(descriptor: Int32, path: String) {
     self.descriptor = descriptor
     self.path = path
+  }
+
+  /// The only open call: blocks on nothing, sets close-on-exec, and retries after signals. New files are the user's alone.
+  static func open(
+    _ directory: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32, path: String
+  ) throws(SystemError) -> File {
+    let flags = flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+    return File(descriptor: try call(.openat, path) { openat(directory, name, flags, 0o600) }, path: path)
+  }
+
+  /// Throws unless `name` is a plain file name.
+  static func checkName(_ name: String, _ operation: String) throws(SystemError) {
+    let bytes = name.utf8
+    if bytes.isEmpty || name == "." || name == ".." || bytes.contains(UInt8(ascii: "/")) || bytes.contains(0) {
+      throw SystemError(operation, name, .name)
+    }
   }
 
   /// A closed file: every call throws `EBADF`.
   package init(closed path: String) { self.init(descriptor: -1, path: path) }
 
-  deinit { if descriptor >= 0 { Descriptors.close(descriptor) } }
+  // The descriptor is closed even after EINTR. Other failures concern earlier writes, which are reported by
+  // synchronizing.
+  deinit { if descriptor >= 0 { _ = cplatform_close(descriptor) } }
 
   package borrowing func status() throws(SystemError) -> FileStatus {
-    FileStatus(try Descriptors.status(descriptor, path: path))
+    var result = stat()
+    _ = try call(.fstat, path) { fstat(descriptor, &result) }
+    return FileStatus(result)
   }
 
   package borrowing func identity() throws(SystemError) -> FileIdentity { try status().identity }
@@ -49,8 +68,7 @@ package struct File: ~Copyable, Sendable {
       let name = "user." + name
     #endif
     var bytes = [UInt8](repeating: 0, count: limit)
-    let length = cplatform_attribute(descriptor, name, &bytes, limit)
-    if length < 0 { throw SystemError("fgetxattr", path) }
+    let length = try call("fgetxattr", path) { cplatform_attribute(descriptor, name, &bytes, limit) }
     return length == 0 ? nil : Array(bytes[..<length])
   }
 
@@ -61,17 +79,13 @@ package struct File: ~Copyable, Sendable {
 
   /// Whether another process has an fcntl(2) lock on any part of it.
   package borrowing func isLockedElsewhere() throws(SystemError) -> Bool {
-    let status = cplatform_is_locked_elsewhere(descriptor)
-    if status < 0 { throw SystemError("fcntl(F_GETLK)", path) }
-    return status == 1
+    try call("fcntl(F_GETLK)", path) { cplatform_is_locked_elsewhere(descriptor) } == 1
   }
 
   /// Locks one byte, which may lie past the end, against other open file descriptions. Returns `false` if one has it
   /// locked, and always `true` where the system has no such locks.
   package borrowing func tryLockByte(_ offset: Int64) throws(SystemError) -> Bool {
-    let status = cplatform_byte_lock(descriptor, offset, 1)
-    if status < 0 { throw SystemError("fcntl(F_OFD_SETLK)", path) }
-    return status == 0
+    try call("fcntl(F_OFD_SETLK)", path) { cplatform_byte_lock(descriptor, offset, 1) } == 0
   }
 
   /// Whether another open file description has the byte locked.
@@ -91,29 +105,24 @@ package struct File: ~Copyable, Sendable {
 
   /// Allocates a range of the file. No other process may write that range at that moment.
   package borrowing func preallocate(_ part: Range<Int>) throws(SystemError) {
-    let status = SystemCalls.allocate(descriptor, part, path: path)
-    if status != 0 { throw SystemError("posix_fallocate", path, errno: status) }
+    _ = try call(.fallocate, path) { cplatform_allocate(descriptor, Int64(part.lowerBound), Int64(part.count)) }
   }
 
   /// Allocates the file's beginning if the file system can reserve blocks; otherwise does nothing. Others may be
   /// writing.
   package borrowing func reserve(_ size: Int) throws(SystemError) {
-    let status = SystemCalls.reserve(descriptor, size, path: path)
-    if status != 0 { throw SystemError("fallocate", path, errno: status) }
+    _ = try call(.fallocate, path) { cplatform_reserve(descriptor, Int64(size)) }
   }
 
   /// Punches a hole, which then reads as zeros. The file keeps its length.
   ///
   /// - Throws: `EOPNOTSUPP` if the file system cannot.
   package borrowing func punchHole(at offset: Int, size: Int) throws(SystemError) {
-    let status = SystemCalls.punchHole(descriptor, offset, size, path: path)
-    if status != 0 { throw SystemError("fallocate", path, errno: status) }
+    _ = try call(.punchHole, path) { cplatform_punch(descriptor, Int64(offset), Int64(size)) }
   }
 
   package borrowing func truncate(to size: Int) throws(SystemError) {
-    while SystemCalls.truncate(descriptor, size, path: path) != 0 {
-      if errno != EINTR { throw SystemError("ftruncate", path) }
-    }
+    _ = try call(.ftruncate, path) { ftruncate(descriptor, off_t(size)) }
   }
 
   /// Asks the system to start writing a range to the device. Makes nothing durable.
@@ -123,9 +132,7 @@ package struct File: ~Copyable, Sendable {
 
   /// Makes all writes durable.
   package borrowing func synchronize() throws(SystemError) {
-    while SystemCalls.synchronize(descriptor, path: path) != 0 {
-      if errno != EINTR { throw SystemError("fsync", path) }
-    }
+    _ = try call(.fsync, path) { cplatform_fsync(descriptor) }
   }
 }
 
@@ -153,11 +160,7 @@ extension File {
     var done = 0
     while done < bytes.count {
       let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
-      let count = SystemCalls.read(descriptor, rest, offset + done, path: path)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemError("pread", path)
-      }
+      let count = try call(.pread, path) { pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
       if count == 0 { break }
       done += count
     }
@@ -191,13 +194,12 @@ extension File {
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-      let count = SystemCalls.write(descriptor, rest, offset.map { $0 + done }, path: path)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemError(offset == nil ? "write" : "pwrite", path)
+      let count = try call(offset == nil ? .write : .pwrite, path) {
+        if let offset { return pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
+        return cplatform_write(descriptor, rest.baseAddress, rest.count)
       }
       // Does not happen for regular files; without this check it would loop forever.
-      if count == 0 { throw SystemError(offset == nil ? "write" : "pwrite", path, errno: ENOSPC) }
+      if count == 0 { throw SystemError("write", path, errno: ENOSPC) }
       done += count
     }
   }
@@ -206,11 +208,10 @@ extension File {
   package borrowing func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
   ) throws(SystemError) {
-    var done: Int
-    repeat {
-      done = SystemCalls.write(descriptor, first, second, offset, path: path)
-    } while done < 0 && errno == EINTR
-    if done < 0 { throw SystemError("pwritev", path) }
+    var done = try call(.pwrite, path) {
+      cplatform_write_two(
+        descriptor, first.baseAddress, first.count, second.baseAddress, second.count, Int64(offset))
+    }
     if done < first.count {
       try write(UnsafeRawBufferPointer(rebasing: first[done...]), at: offset + done)
       done = first.count
@@ -266,7 +267,6 @@ package struct FileStatus: Hashable, Sendable {
   /// The number of names; 0 for a removed file.
   package let linkCount: Int
   package let owner: uid_t
-  package let group: gid_t
   /// Permissions.
   package let mode: mode_t
   /// Last change of the contents: nanoseconds since 1970, clamped.
@@ -276,17 +276,20 @@ package struct FileStatus: Hashable, Sendable {
   /// Creation time, if the system provides it.
   package let made: Int64?
 
-  /// A user-space file system may report any number.
-  static func bytes(ofBlocks count: Int) -> Int { max(0, count).multipliedClamped(by: 512) }
+  /// Throws a finding unless it is a regular file, and has no other name if asked.
+  func checkRegular(_ operation: String, _ path: String, requiresOneName: Bool) throws(SystemError) {
+    if kind != .regular { throw SystemError(operation, path, .kind(kind)) }
+    if requiresOneName, linkCount > 1 { throw SystemError(operation, path, .names(linkCount)) }
+  }
 
   init(_ status: stat) {
     identity = FileIdentity(status)
     kind = FileKind(mode: status.st_mode)
     size = Int(status.st_size)
-    allocatedBytes = Self.bytes(ofBlocks: Int(status.st_blocks))
+    // A user-space file system may report any number.
+    allocatedBytes = max(0, Int(status.st_blocks)).multipliedClamped(by: 512)
     linkCount = Int(status.st_nlink)
     owner = status.st_uid
-    group = status.st_gid
     mode = status.st_mode & 0o7777
     #if canImport(Darwin)
       modified = RealTimeClock.nanoseconds(status.st_mtimespec)
@@ -348,18 +351,25 @@ package final class MemoryMap: @unchecked Sendable {
 
   package init(descriptor: Int32, path: String, size: Int, _ access: File.Access) throws(SystemError) {
     protection = access == .reading ? PROT_READ : PROT_READ | PROT_WRITE
-    guard let base = SystemCalls.map(size, protection, descriptor, path: path) else {
-      throw SystemError("mmap", path)
-    }
-    self.base = base
+    base = try Self.map(nil, size, protection, descriptor, path)
     self.size = size
   }
 
   /// Replaces the mapped file, immediately for all readers.
   package func replace(descriptor: Int32, path: String) throws(SystemError) {
-    guard mmap(base, size, protection, MAP_SHARED | MAP_FIXED, descriptor, 0) == base else {
-      throw SystemError("mmap", path)
+    _ = try Self.map(base, size, protection, descriptor, path)
+  }
+
+  /// - Parameter place: The address of a mapping to replace.
+  private static func map(
+    _ place: UnsafeMutableRawPointer?, _ size: Int, _ protection: Int32, _ descriptor: Int32, _ path: String
+  ) throws(SystemError) -> UnsafeMutableRawPointer {
+    var address = place
+    _ = try call(.mmap, path) { () -> Int in
+      address = mmap(place, size, protection, MAP_SHARED | (place == nil ? 0 : MAP_FIXED), descriptor, 0)
+      return address == MAP_FAILED ? -1 : 0
     }
+    return address!
   }
 
   /// Whether a range's pages are in memory, so that reading it cannot cause an I/O error.
@@ -368,45 +378,4 @@ package final class MemoryMap: @unchecked Sendable {
   }
 
   deinit { munmap(base, size) }
-}
-
-/// How the whole module opens, inspects and closes descriptors.
-enum Descriptors {
-  /// The only open call: never follows a link at the end of the name, sets close-on-exec, and retries after signals.
-  ///
-  /// - Parameter checksName: Whether `name` must be a file's name in the directory. Links within a path are followed.
-  static func open(
-    _ directory: Int32, _ name: String, _ flags: Int32, mode: mode_t = 0, path: String, checksName: Bool = true
-  ) throws(SystemError) -> Int32 {
-    var flags = flags | O_CLOEXEC | O_NOCTTY
-    if checksName {
-      try checkName(name, "openat")
-      flags |= O_NOFOLLOW
-    } else if name.utf8.contains(0) {
-      throw SystemError("openat", path, .name)
-    }
-    while true {
-      let descriptor = SystemCalls.open(directory, name, flags, mode, path: path)
-      if descriptor >= 0 { return descriptor }
-      if errno != EINTR { throw SystemError("openat", path) }
-    }
-  }
-
-  /// Throws unless `name` is a plain file name.
-  static func checkName(_ name: String, _ operation: String) throws(SystemError) {
-    let bytes = name.utf8
-    if bytes.isEmpty || name == "." || name == ".." || bytes.contains(UInt8(ascii: "/")) || bytes.contains(0) {
-      throw SystemError(operation, name, .name)
-    }
-  }
-
-  static func status(_ descriptor: Int32, path: String) throws(SystemError) -> stat {
-    var result = stat()
-    if SystemCalls.status(descriptor, &result, path: path) != 0 { throw SystemError("fstat", path) }
-    return result
-  }
-
-  /// close(2). The descriptor is closed even after EINTR. Other failures concern earlier writes, which are reported by
-  /// synchronizing.
-  static func close(_ descriptor: Int32) { _ = cplatform_close(descriptor) }
 }

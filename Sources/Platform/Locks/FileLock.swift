@@ -26,11 +26,11 @@ package struct FileLock: ~Copyable, Sendable {
   ///
   /// Changing the mode is not atomic: flock(2) releases first. After `false` no lock is held.
   package borrowing func tryLock(_ mode: Mode) throws(SystemError) -> Bool {
-    while SystemCalls.lock(file.descriptor, mode.operation | LOCK_NB, path: file.path) != 0 {
-      if errno == EWOULDBLOCK { return false }
-      if errno != EINTR { throw SystemError("flock", file.path) }
-    }
-    return true
+    let descriptor = file.descriptor
+    let path = file.path
+    return try allowing(EWOULDBLOCK) { () throws(SystemError) in
+      try call(.flock, path) { flock(descriptor, mode.operation | LOCK_NB) }
+    } != nil
   }
 
   /// Waits for the lock. Returns `false` on timeout, holding no lock.
@@ -48,9 +48,7 @@ package struct FileLock: ~Copyable, Sendable {
   }
 
   package borrowing func unlock() throws(SystemError) {
-    while SystemCalls.lock(file.descriptor, LOCK_UN, path: file.path) != 0 {
-      if errno != EINTR { throw SystemError("flock", file.path) }
-    }
+    _ = try call(.flock, file.path) { flock(file.descriptor, LOCK_UN) }
   }
 
   /// The process with the exclusive lock, for messages; `nil` if none or unknown.

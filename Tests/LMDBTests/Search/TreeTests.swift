@@ -188,7 +188,7 @@ extension Environment {
     of transaction: borrowing ReadTransaction, _ key: [UInt8]
   ) throws(LMDBError) -> Tree? {
     try withBytes(key) { (key) throws(LMDBError) in
-      if let value = try transaction.findByLMDB(key, in: .main) { learnMap(of: value, transaction.handle) }
+      if let value = try transaction.findByLMDB(key, in: .main) { learnMap(of: value) }
     }
     return tree(of: transaction.handle)
   }

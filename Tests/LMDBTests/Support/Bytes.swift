@@ -30,11 +30,11 @@ extension WriteTransaction {
   }
 
   func put(
-    _ value: [UInt8], _ key: [UInt8], in database: Database = .main, options: PutOptions = []
+    _ value: [UInt8], _ key: [UInt8], in database: Database = .main
   ) throws(LMDBError) {
     try withBytes(key) { key throws(LMDBError) in
       try withBytes(value) { value throws(LMDBError) in
-        try put(value, forKey: key, in: database, options: options)
+        try put(value, forKey: key, in: database)
       }
     }
   }

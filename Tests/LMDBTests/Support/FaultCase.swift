@@ -126,9 +126,5 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
       _ = try cursor.first()
       try cursor.remove()
     },
-    .cursor(.cursorPut, "cursor's replace", dooms: true) { cursor throws(LMDBError) in
-      _ = try cursor.first()
-      try withBytes([9]) { value throws(LMDBError) in try cursor.replace(with: value) }
-    },
   ]
 }
