@@ -69,7 +69,7 @@ import Testing
     let filler = String(repeating: "f", count: 1_000)
     try cache.write { batch in for index in 0..<100 { batch.set(filler, forKey: "key\(index)") } }
     #expect(!hasPending(cache))
-    #expect(cache.count == 100)
+    #expect(try cache.count == 100)
     try cache.close()
   }
 }

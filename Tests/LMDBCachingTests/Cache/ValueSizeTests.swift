@@ -51,7 +51,7 @@ import Testing
       #expect(try cache.withoutMemory.value(Data.self, forKey: "data") == data, "\(size)")
       #expect(try cache.withBytes(forKey: "data") { $0.withUnsafeBytes { Data($0) } } == data, "\(size)")
     }
-    #expect(cache.count == 2)
+    #expect(try cache.count == 2)
     try cache.close()
     #expect(directory.journals.isEmpty)
   }
@@ -64,7 +64,7 @@ import Testing
     for size in Self.sizes { #expect(try cache.value(Data.self, forKey: String(size)) == Self.data(size), "\(size)") }
     let entries = try cache.entries()
     #expect(Set(entries.map(\.size)) == Set(Self.sizes))
-    #expect(cache.totalCost == entries.reduce(0) { $0 + $1.cost })
+    #expect(try cache.totalCost == entries.reduce(0) { $0 + $1.cost })
     try cache.close()
   }
 
@@ -97,7 +97,7 @@ import Testing
     try cache.flush()
     try cache.sweepValues()
     #expect(directory.segments.isEmpty)
-    #expect(cache.count == 1)
+    #expect(try cache.count == 1)
     try cache.close()
   }
 

@@ -213,7 +213,7 @@ import Testing
     #expect(try again.value(Int.self, forKey: "number") == -1)
     await #expect(throws: CacheError.self) { try await cache.flush() }
     try await again.removeAll()
-    #expect(again.count == 0)
+    #expect(try again.count == 0)
     try await again.close()
   }
 }

@@ -150,7 +150,7 @@ import Testing
     }
     try cache.removeAll()
     #expect(try cache.entries().isEmpty)
-    #expect(cache.count == 0 && cache.memory.count == 0)
+    #expect(try cache.count == 0 && cache.memory.count == 0)
     try cache.close()
   }
 
@@ -166,7 +166,7 @@ import Testing
         }
       } catch { Issue.record(error) }
     }
-    #expect(cache.count == 3_000)
+    #expect(try cache.count == 3_000)
     try cache.close()
   }
 
@@ -302,7 +302,7 @@ import Testing
     }
     let cache = try directory.open()
     for thread in 0..<4 { #expect(try cache.value(Int.self, forKey: "t\(thread)") == 24) }
-    #expect(cache.count == 4)
+    #expect(try cache.count == 4)
     try cache.close()
     #expect(directory.journals.isEmpty)
   }

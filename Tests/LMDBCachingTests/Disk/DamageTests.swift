@@ -43,7 +43,7 @@ import Testing
       #expect(errors > 0 || places.isEmpty)
       reopened.memory.removeAll()
       for index in 0..<300 { #expect(try reopened.value(String.self, forKey: "key\(index)") == "new") }
-      #expect(reopened.count == 300)
+      #expect(try reopened.count == 300)
       try reopened.close()
     }
   }

@@ -48,7 +48,7 @@ import Testing
     #expect(recovery.quarantine.deletingLastPathComponent().path == directory.path)
     #expect(cache.statistics.recoveries == 1)
     #expect(cache.health.isHealthy)
-    #expect(cache.count == 0)
+    #expect(try cache.count == 0)
     #expect(try cache.value(String.self, forKey: "key 1") == nil)
     try cache.set("new", forKey: "key 1")
     try cache.close()
@@ -151,7 +151,7 @@ import Testing
     #expect(try recovered.value(Data.self, forKey: "acknowledged file") == large)
     #expect(try recovered.value(Data.self, forKey: "committed file") == nil)
     #expect(try recovered.value(String.self, forKey: "key 5") == nil)
-    #expect(recovered.count == 2)
+    #expect(try recovered.count == 2)
     #expect(crashed.segments.count == 1)
     let moved = try FileManager.default.contentsOfDirectory(atPath: recovery.quarantine.path + "/values")
     #expect(moved.count == 1)
@@ -287,7 +287,7 @@ import Testing
     #expect(try !directory.isMarkedSound())
     let cache = try directory.open()
     #expect(cache.recovery == nil)
-    #expect(cache.count == 500)
+    #expect(try cache.count == 500)
     try cache.close()
   }
 

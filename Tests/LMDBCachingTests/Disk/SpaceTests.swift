@@ -61,7 +61,7 @@
       // The mark describes the file after shrinking.
       let reopened = try open()
       #expect(reopened.recovery == nil)
-      #expect(reopened.count == 8)
+      #expect(try reopened.count == 8)
       try reopened.close()
     }
 

@@ -69,7 +69,7 @@ import Testing
     #expect(try seen == replayed.seen())
     #expect(figures.pendingWrites >= replayed.statistics.replayedWrites)
     if figures.countsPendingWrites {
-      #expect(figures.entries == replayed.count && figures.totalCost == replayed.totalCost)
+      #expect(try figures.entries == replayed.count && figures.totalCost == replayed.totalCost)
     }
     // The same reader keeps working while files are replaced, and afterwards.
     #expect(try reader.seen() == seen)

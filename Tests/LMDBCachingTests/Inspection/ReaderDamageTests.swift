@@ -193,7 +193,7 @@ import Testing
     try cache.close()
     try FileManager.default.removeItem(at: crashed.url(CleanExitMark.name))
     let reopened = try crashed.open()
-    #expect(reopened.count == 5 && reopened.totalCost == 5_000)
+    #expect(try reopened.count == 5 && reopened.totalCost == 5_000)
     try reopened.close()
   }
 }

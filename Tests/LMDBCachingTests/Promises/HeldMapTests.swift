@@ -47,7 +47,7 @@ import Testing
     group.wait()
     #expect(eventually(within: .seconds(60)) { errorCode { try cache.flush() } == nil && cache.health.isHealthy })
     #expect(cache.statistics.diskEvictions == 0)
-    #expect(cache.count == 1_000)
+    #expect(try cache.count == 1_000)
     cache.memory.removeAll()
     let missing = try (0..<1_000).filter { try cache.value(String.self, forKey: "k\($0)") != Self.text($0) }
     #expect(missing == [])

@@ -22,7 +22,7 @@ import Testing
       #expect(try cache.value(String.self, forKey: "b/\(index)") == "b\(index)", sourceLocation: sourceLocation)
     }
     #expect(try cache.entries(withPrefix: "b/").count == 20, sourceLocation: sourceLocation)
-    #expect(cache.contains("b/3"), sourceLocation: sourceLocation)
+    #expect(try cache.contains("b/3"), sourceLocation: sourceLocation)
   }
 
   enum Write: CaseIterable, Sendable {
