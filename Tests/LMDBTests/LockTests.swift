@@ -81,7 +81,7 @@
       options.mapSize = 64 << 20
       options.syncMode = .noSync
       // A snapshot stays with one file.
-      let other = try Environment.openAnew(directory: directory.path, options: options)
+      let other = try Environment.openAnew(Directory(path: directory.path), options: options)
       try environment.withReadTransaction { (transaction) throws(LMDBError) in
         #expect(code { () throws(LMDBError) in try environment.adopt(other) } == .busy)
         #expect(try transaction.value([1]) == [2])
@@ -114,7 +114,7 @@
       var options = Environment.Options()
       options.mapSize = 64 << 20
       options.syncMode = .noSync
-      let other = try Environment.openAnew(directory: directory.path, options: options)
+      let other = try Environment.openAnew(Directory(path: directory.path), options: options)
       #expect(other !== environment)
       try environment.adopt(other)
       #expect(try environment.value([1]) == [1])

@@ -17,7 +17,7 @@ import Testing
     #expect(try !file.read(&two, at: 4))
     try file.truncate(to: 1)
     #expect(try file.readToEnd(limit: 1) == [1])
-    try file.preallocate(100_000)
+    try file.preallocate(0..<100_000)
     #expect(try file.status().size == 100_000)
     #expect(try file.status().allocatedBytes >= 100_000)
     try file.synchronize()
@@ -72,7 +72,7 @@ import Testing
       case .pread: _ = try file.readToEnd(limit: 10)
       case .fsync: try file.synchronize()
       case .ftruncate: try file.truncate(to: 0)
-      case .fallocate: try file.preallocate(10)
+      case .fallocate: try file.preallocate(0..<10)
       default: _ = try MemoryMap(file, size: 1)
       }
     }
@@ -82,7 +82,7 @@ import Testing
 
   @Test func aMapIsTheFile() throws {
     let file = try folder.directory.create("file")
-    try file.preallocate(4096)
+    try file.preallocate(0..<4096)
     let map = try MemoryMap(file, size: 4096)
     map.base.storeBytes(of: 42, toByteOffset: 100, as: UInt8.self)
     var byte: [UInt8] = [0]

@@ -161,6 +161,8 @@ enum Calls {
     UInt64(truncatingIfNeeded: mdb_txn_id(transaction))
   }
 
+  static func environment(of transaction: OpaquePointer) -> OpaquePointer? { mdb_txn_env(transaction) }
+
   // MARK: - Databases
 
   static func openDatabase(_ transaction: OpaquePointer, name: String?, flags: Int32 = 0) throws(LMDBError) -> Database
@@ -228,6 +230,16 @@ enum Calls {
   static func remove(_ cursor: OpaquePointer) -> Int32 {
     status(.cursorDel, mdb_txn_env(mdb_cursor_txn(cursor))) { mdb_cursor_del(cursor, 0) }
   }
+}
+
+/// A key space of an environment: a handle that stays valid as long as the environment is open (`MDB_dbi`).
+public struct Database: Sendable, Hashable {
+  let handle: UInt32
+
+  /// The unnamed database, which every environment has.
+  ///
+  /// Named databases keep their records in it, so an environment with named databases should store nothing else there.
+  public static let main = Database(handle: 1)
 }
 
 extension MDB_val {

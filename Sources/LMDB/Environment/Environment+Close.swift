@@ -63,17 +63,10 @@ extension Environment {
   ///   of opening; then every operation throws `.panic` until a later call succeeds. `.corrupted` after ``breakOff()``.
   package func reopen() throws(LMDBError) {
     let operation = "Environment.reopen"
-    try control.pointee.checkUsable(operation, except: .broken)
     let busy = LMDBError(
       code: .busy, operation: operation,
       message: "The environment failed fatally, and a transaction of it does not end. End it; it is tried again.")
-    guard control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else { throw busy }
-    var backoff = Backoff(limit: Int64(clamping: options.waits.adoption))
-    while !writerMutex.tryLock() {
-      guard backoff.pause() else { throw busy }
-    }
-    defer { writerMutex.unlock() }
-    try whileQuiet(&backoff, busy: busy, mends: true) { () throws(LMDBError) in
+    try whileAlone(within: options.waits.adoption, busy: busy, mends: true) { () throws(LMDBError) in
       guard let place else { throw LMDBError(code: .closed, operation: operation) }
       Registry.withLock { $0.setBusy(control, true) }
       defer { Registry.withLock { $0.setBusy(control, false) } }
@@ -89,11 +82,11 @@ extension Environment {
 
   private func take(_ opened: OpenFiles) throws(LMDBError) {
     do throws(LMDBError) {
-      guard opened.pageSize == metaPages.pageSize else {
+      guard opened.pageSize == control.pointee.metaPages.pageSize else {
         throw LMDBError(code: .fileReplaced, operation: "Environment.reopen")
       }
       try openDatabases(opened.handle)
-      try metaPages.remap(descriptor: opened.descriptor)
+      try control.pointee.metaPages.remap(descriptor: opened.descriptor)
     } catch {
       opened.close()
       throw error
@@ -164,19 +157,11 @@ extension Environment {
   ///
   /// - Throws: `.busy` if a snapshot or a write transaction did not end in time; nothing has changed then.
   package func adopt(_ other: Environment) throws(LMDBError) {
-    try control.pointee.checkUsable("Environment.adopt", except: .broken)
-    guard other !== self, control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else {
-      throw Self.busyAdoption
-    }
-    var backoff = Backoff(limit: Int64(clamping: options.waits.adoption))
-    while !writerMutex.tryLock() {
-      guard backoff.pause() else { throw Self.busyAdoption }
-    }
-    defer { writerMutex.unlock() }
-    try whileQuiet(&backoff, busy: Self.busyAdoption, mends: true) { () throws(LMDBError) in
+    if other === self { throw Self.busyAdoption }
+    try whileAlone(within: options.waits.adoption, busy: Self.busyAdoption, mends: true) { () throws(LMDBError) in
       guard let own = Registry.withLock({ $0.files(of: control) }),
         let new = Registry.withLock({ $0.files(of: other.control) }), own.lockFile != new.lockFile,
-        metaPages.pageSize == other.metaPages.pageSize
+        control.pointee.metaPages.pageSize == other.control.pointee.metaPages.pageSize
       else {
         throw LMDBError(
           code: .fileReplaced, operation: "Environment.adopt",
@@ -196,7 +181,7 @@ extension Environment {
           registry.setBusy(other.control, false)
         }
       }
-      try metaPages.remap(descriptor: Calls.descriptor(other.handle))
+      try control.pointee.metaPages.remap(descriptor: Calls.descriptor(other.handle))
       other.endPool()
       closeHandle()
       handle = other.handle

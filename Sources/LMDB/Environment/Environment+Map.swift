@@ -1,5 +1,4 @@
 import CLMDB
-import CPlatform
 import Platform
 import Synchronization
 
@@ -12,18 +11,9 @@ extension Environment {
   /// - Throws: `.busy` if running reads or a write did not end in time; `.outOfMemory` if the address space does not
   ///   fit the old and new maps together. Nothing has changed then.
   public func growMap(to size: Int) throws(LMDBError) {
-    try control.pointee.checkUsable("Environment.growMap")
-    guard control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else {
-      throw LMDBError(
-        code: .busy, operation: "Environment.growMap",
-        message: "This thread holds a write transaction. End it before growing the map.")
+    try whileAlone(within: options.waits.map, busy: Self.busyMap) { () throws(LMDBError) in
+      try moveQuietMap(to: Options.rounded(size))
     }
-    var backoff = Backoff(limit: Int64(clamping: options.waits.map))
-    while !writerMutex.tryLock() {
-      guard backoff.pause() else { throw Self.busyMap }
-    }
-    defer { writerMutex.unlock() }
-    try moveMap(to: Options.rounded(size), &backoff)
   }
 
   /// Adopts a map size that another process has grown, unless another thread is already doing so.
@@ -36,7 +26,9 @@ extension Environment {
   /// Adopts another process's map size. The caller holds `writerMutex`.
   func adoptMapSizeAsWriter() throws(LMDBError) {
     var backoff = Backoff(limit: Int64(clamping: options.waits.map))
-    try moveMap(to: nil, &backoff)
+    try whileQuiet(&backoff, busy: Self.busyMap) { () throws(LMDBError) in
+      try moveQuietMap(to: control.pointee.metaPages.recordedMapSize)
+    }
   }
 
   private static var busyMap: LMDBError {
@@ -45,17 +37,26 @@ extension Environment {
       message: "Running transactions did not end in time. Keep them short, and retry.")
   }
 
-  /// Moves the map while it is unused. The caller holds `writerMutex`.
+  /// Runs `body` while this process has no transaction and no control operation.
   ///
-  /// - Parameter size: `nil` for the size recorded in the file.
-  private func moveMap(to size: Int?, _ backoff: inout Backoff) throws(LMDBError) {
-    try whileQuiet(&backoff, busy: Self.busyMap) { () throws(LMDBError) in try moveQuietMap(to: size) }
+  /// - Parameters:
+  ///   - busy: Thrown if running ones do not end in time, or the calling thread holds a write transaction.
+  ///   - mends: Whether `body` repairs a broken environment.
+  func whileAlone(
+    within limit: UInt64, busy: LMDBError, mends: Bool = false, _ body: () throws(LMDBError) -> Void
+  ) throws(LMDBError) {
+    try control.pointee.checkUsable(busy.operation, except: mends ? .broken : [])
+    if control.pointee.writerThread.load(ordering: .relaxed) == PlatformThread.current { throw busy }
+    var backoff = Backoff(limit: Int64(clamping: limit))
+    while !writerMutex.tryLock() {
+      guard backoff.pause() else { throw busy }
+    }
+    defer { writerMutex.unlock() }
+    try whileQuiet(&backoff, busy: busy, mends: mends, body)
   }
 
-  /// Runs `body` while there are no reads and no control operations. The caller holds `writerMutex`.
-  ///
-  /// - Parameter mends: Whether `body` repairs a broken environment.
-  func whileQuiet(
+  /// ``whileAlone(within:busy:mends:_:)`` for a caller that holds `writerMutex`.
+  private func whileQuiet(
     _ backoff: inout Backoff, busy: LMDBError, mends: Bool = false, _ body: () throws(LMDBError) -> Void
   ) throws(LMDBError) {
     // Stop long operations such as a sync first, then the readers, so that those wait only briefly.
@@ -70,12 +71,11 @@ extension Environment {
     }
     // No other thread can be closing: that needs `writerMutex`.
     try control.pointee.checkUsable(busy.operation, except: mends ? .broken : [])
-    forgetMap()
+    control.pointee.forgetMap()
     try body()
   }
 
-  private func moveQuietMap(to size: Int?) throws(LMDBError) {
-    let target = size ?? metaPages.recordedMapSize
+  private func moveQuietMap(to target: Int) throws(LMDBError) {
     guard target > (try Calls.information(handle).me_mapsize) else { return }
 
     // LMDB unmaps before it maps, and is left without a map on failure. So try first, with the old map in place.
@@ -297,48 +297,4 @@ extension Environment {
       }
     }
   }
-}
-
-extension Environment {
-  /// The tree of a snapshot of this process; `nil` while the map's address is unknown.
-  @inline(__always)
-  func tree(of transaction: OpaquePointer) -> Tree? {
-    guard let map = UnsafeRawPointer(bitPattern: control.pointee.map.load(ordering: .acquiring)),
-      let main = metaPages.mainTree(of: Calls.id(transaction))
-    else { return nil }
-    let pages = control.pointee.mapPages.load(ordering: .relaxed)
-    return Tree(
-      map: map, root: main.root, end: min(main.end, pages), depth: main.depth, pageSize: metaPages.pageSize,
-      control: control)
-  }
-
-  /// Prefetches the first memory that a lookup in the main database reads, before its transaction begins, which takes
-  /// as long.
-  @inline(__always)
-  package func prefetch(_ key: UnsafeRawBufferPointer) { control.pointee.hints.prefetch(PathHints.hash(key)) }
-
-  /// Derives the map's address from a value in it, as LMDB does not provide it. The caller's snapshot keeps the map in
-  /// place.
-  func learnMap(of value: UnsafeRawBufferPointer) {
-    #if _endian(little)
-      let pageSize = metaPages.pageSize
-      guard pageSize == MemoryMap.pageSize, let address = value.baseAddress else { return }
-      let size: Int
-      do throws(LMDBError) { size = try Calls.information(handle).me_mapsize } catch { return }
-      let pages = UInt64(size / pageSize)
-      // A value lies in a page that begins with its own number, or after the page that does.
-      let page = UnsafeRawPointer(bitPattern: UInt(bitPattern: address) & ~UInt(pageSize - 1))
-      guard let page else { return }
-      let number = page.load(as: UInt64.self)
-      guard number >= 2, number < pages, UInt(bitPattern: page) / UInt(pageSize) > number,
-        let base = UnsafeRawPointer(bitPattern: UInt(bitPattern: page) - UInt(number) * UInt(pageSize)),
-        cplatform_is_resident(base, 2 * pageSize) == 1, metaPages.isShown(at: base)
-      else { return }
-      control.pointee.mapPages.store(pages, ordering: .relaxed)
-      control.pointee.map.store(UInt(bitPattern: base), ordering: .releasing)
-    #endif
-  }
-
-  /// Called before the map moves, while it is unused.
-  func forgetMap() { control.pointee.map.store(0, ordering: .releasing) }
 }

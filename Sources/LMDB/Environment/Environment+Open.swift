@@ -17,7 +17,7 @@ extension Environment {
   ///   was deleted or replaced while open in this process; `.invalid`, `.versionMismatch` and others for files that
   ///   LMDB refuses.
   public static func open(directory: String, options: Options = Options()) throws(LMDBError) -> Environment {
-    try open(find(directory), options: options, exactly: false)
+    try open(system { () throws(SystemError) in try Directory(path: directory) }, options: options, exactly: false)
   }
 
   /// Opens the environment in an open directory.
@@ -43,16 +43,6 @@ extension Environment {
     }
     defer { locks.releaseWriter() }
     return try open(directory, options: options, exactly: true)
-  }
-
-  package static func openAnew(
-    directory: String, options: Options, excludingWriters: Bool = false
-  ) throws(LMDBError) -> Environment {
-    try openAnew(find(directory), options: options, excludingWriters: excludingWriters)
-  }
-
-  private static func find(_ path: String) throws(LMDBError) -> Directory {
-    try system { () throws(SystemError) in try Directory(path: path) }
   }
 
   /// The result of one attempt.
@@ -188,10 +178,6 @@ extension Environment.Options {
     return UInt32(flags)
   }
 
-  var roundedMapSize: Int {
-    Self.rounded(mapSize)
-  }
-
   static func rounded(_ size: Int) -> Int {
     let page = MemoryMap.pageSize
     return size > Int.max - page ? Int.max / page * page : (size + page - 1) / page * page
@@ -243,7 +229,7 @@ struct OpenFiles {
     _ directory: Directory, _ options: Environment.Options, _ data: FileIdentity
   ) throws(LMDBError) -> Opened {
     let prepared = try prepareLockFile(directory, options)
-    let handle = try openHandle(directory, options)
+    let handle = try openHandle(directory, options, mapSize: Environment.Options.rounded(options.mapSize))
     do throws(LMDBError) {
       let descriptor = try Calls.descriptor(handle)
       // LMDB sets this on its other descriptors, but lets this one be inherited.
@@ -329,27 +315,11 @@ struct OpenFiles {
 
   /// `mdb_env_open`, with a smaller map if there is not enough address space.
   private static func openHandle(
-    _ directory: Directory, _ options: Environment.Options
-  ) throws(LMDBError) -> OpaquePointer {
-    var size = options.roundedMapSize
-    while true {
-      do throws(LMDBError) {
-        return try openHandle(directory, options, mapSize: size)
-      } catch {
-        guard error.code == .outOfMemory, error.operation == Calls.Name.envOpen.rawValue,
-          size / 2 >= Environment.Options.leastMapSize
-        else { throw error }
-        size = Environment.Options.rounded(size / 2)
-      }
-    }
-  }
-
-  private static func openHandle(
-    _ directory: Directory, _ options: Environment.Options, mapSize: Int
+    _ directory: Directory, _ options: Environment.Options, mapSize size: Int
   ) throws(LMDBError) -> OpaquePointer {
     let handle = try Calls.createEnvironment(directory: directory.path)
     do throws(LMDBError) {
-      try Calls.setMapSize(handle, mapSize)
+      try Calls.setMapSize(handle, size)
       try Calls.setMaxReaders(handle, options.maxReaders)
       if options.maxDatabases > 0 { try Calls.setMaxDatabases(handle, options.maxDatabases) }
       try Calls.open(handle, path: directory.pathForC, flags: options.flags)
@@ -357,7 +327,10 @@ struct OpenFiles {
     } catch {
       // Also after a failed `mdb_env_open`, which does not free the environment.
       Calls.close(handle)
-      throw error
+      guard error.code == .outOfMemory, error.operation == Calls.Name.envOpen.rawValue,
+        size / 2 >= Environment.Options.leastMapSize
+      else { throw error }
+      return try openHandle(directory, options, mapSize: Environment.Options.rounded(size / 2))
     }
   }
 

@@ -1,4 +1,5 @@
 import CLMDB
+import CPlatform
 import Platform
 import Synchronization
 
@@ -31,7 +32,6 @@ public final class Environment: @unchecked Sendable {
   let control: UnsafeMutablePointer<Control>
   let slots: ReaderSlots
   let writerMutex = ConditionLock()
-  let metaPages: MetaPages
   /// The directory, even if moved. `nil` once the environment has ended. Guarded by `writerMutex`.
   var place: Directory?
   /// `nil` without a C environment. Guarded by `writerMutex`, and by the gate like `handle`.
@@ -41,9 +41,6 @@ public final class Environment: @unchecked Sendable {
 
   /// Opens without a matching close. Guarded by the registry's lock.
   var openers = 1
-
-  /// Guarded by `writerMutex`.
-  var writer = WriterState()
 
   /// By name. Guarded by `writerMutex`.
   var databases: [String: Database] = [:]
@@ -55,11 +52,10 @@ public final class Environment: @unchecked Sendable {
     place = opened.directory
     directory = opened.directory.path
     self.options = options
-    self.metaPages = metaPages
     maxKeySize = Int(Calls.maxKeySize(handle))
     slots = ReaderSlots(count: options.readerPoolSize, kept: options.keptReaders)
     control = .allocate(capacity: 1)
-    control.initialize(to: Control())
+    control.initialize(to: Control(metaPages))
   }
 
   deinit {
@@ -78,15 +74,20 @@ public final class Environment: @unchecked Sendable {
   ///
   /// Two loads from the file's meta pages, the words that `mdb_env_info` reports. May run slightly ahead of the
   /// snapshots that can be opened. Follows the file even after ``close()``.
-  public var lastTransactionID: UInt64 { metaPages.lastTransactionID }
+  public var lastTransactionID: UInt64 { control.pointee.metaPages.lastTransactionID }
 
   /// The position of the last committed transaction of any process; needs no check. See ``position(of:)``.
   package func lastPosition() -> UInt64 {
     // The order matters: with an old generation, the new file's number is below all of the new generation and harmless.
     // The other way round, an old file's number would exceed later ones.
     let generation = control.pointee.generation.load(ordering: .acquiring)
-    return generation &+ metaPages.lastTransactionID
+    return generation &+ control.pointee.metaPages.lastTransactionID
   }
+
+  /// Prefetches the first memory that a lookup in the main database reads, before its transaction begins, which takes
+  /// as long.
+  @inline(__always)
+  package func prefetch(_ key: UnsafeRawBufferPointer) { control.pointee.hints.prefetch(PathHints.hash(key)) }
 
   /// Changes with ``adopt(_:)`` and ``reopen()``.
   package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
@@ -106,7 +107,7 @@ public final class Environment: @unchecked Sendable {
   /// Closes the C environment, if any. Requirements as for ``endHandles()``.
   func closeHandle() {
     if isLost { return }
-    forgetMap()
+    control.pointee.forgetMap()
     endPool()
     Calls.close(handle)
     locks = nil
@@ -308,7 +309,7 @@ extension Environment {
 
     /// Size of the main database's tree in bytes.
     package var usedBytes: Int {
-      DataFileFigures.bytes(of: branchPages, leafPages, overflowPages, pageSize: pageSize)
+      branchPages.addingClamped(leafPages).addingClamped(overflowPages).multipliedClamped(by: pageSize)
     }
   }
 }
@@ -338,16 +339,6 @@ public struct Statistics: Sendable, Equatable {
   }
 }
 
-/// A key space of an environment: a handle that stays valid as long as the environment is open (`MDB_dbi`).
-public struct Database: Sendable, Hashable {
-  let handle: UInt32
-
-  /// The unnamed database, which every environment has.
-  ///
-  /// Named databases keep their records in it, so an environment with named databases should store nothing else there.
-  public static let main = Database(handle: 1)
-}
-
 /// State of the environment's write transaction.
 struct WriterState {
   /// A cursor over the main database, shared by updates: in a sorted batch the next key is usually on its current page
@@ -356,9 +347,28 @@ struct WriterState {
 
   /// A change failed midway; the transaction must not be committed.
   var isDoomed = false
+
+  /// Throws if an earlier change failed midway, as LMDB does for its own errors.
+  @inline(__always)
+  func checkNotDoomed(_ operation: Calls.Name) throws(LMDBError) {
+    if _slowPath(isDoomed) { throw LMDBError(status: MDB_BAD_TXN, operation: operation) }
+  }
+
+  /// The shared cursor, opened on first use in a transaction.
+  mutating func mainCursor(_ transaction: OpaquePointer) throws(LMDBError) -> OpaquePointer {
+    if let cursor { return cursor }
+    let opened = try Calls.openCursor(transaction, .main)
+    cursor = opened
+    return opened
+  }
+
+  mutating func closeCursor() {
+    if let cursor { Calls.closeCursor(cursor) }
+    cursor = nil
+  }
 }
 
-/// The environment's atomic words, at a stable address.
+/// The environment's state for transactions, at a stable address. Outlives every one of them.
 struct Control: ~Copyable {
   /// Reasons to refuse operations; 0 while the environment is open.
   struct Gate: OptionSet {
@@ -401,18 +411,19 @@ struct Control: ~Copyable {
   /// Survives a change of the environment's files: see ``PathHints``.
   let hints = PathHints()
 
+  let metaPages: MetaPages
+
+  /// Guarded by the environment's `writerMutex`.
+  var writer = WriterState()
+
+  init(_ metaPages: MetaPages) { self.metaPages = metaPages }
+
   @inline(__always)
-  var current: Gate {
-    Gate(rawValue: gate.load(ordering: .sequentiallyConsistent))
-  }
+  var current: Gate { Gate(rawValue: gate.load(ordering: .sequentiallyConsistent)) }
 
-  func raise(_ bits: Gate) {
-    gate.bitwiseOr(bits.rawValue, ordering: .sequentiallyConsistent)
-  }
+  func raise(_ bits: Gate) { gate.bitwiseOr(bits.rawValue, ordering: .sequentiallyConsistent) }
 
-  func lower(_ bits: Gate) {
-    gate.bitwiseAnd(~bits.rawValue, ordering: .sequentiallyConsistent)
-  }
+  func lower(_ bits: Gate) { gate.bitwiseAnd(~bits.rawValue, ordering: .sequentiallyConsistent) }
 
   /// Throws if the environment is no longer usable.
   ///
@@ -423,4 +434,33 @@ struct Control: ~Copyable {
     let code: LMDBError.Code = gate.contains(.closed) ? .closed : gate.contains(.damaged) ? .corrupted : .panic
     throw LMDBError(code: code, operation: operation)
   }
+
+  // MARK: The map
+
+  /// Derives the map's address from a value in it, as LMDB does not provide it. The caller's snapshot keeps the map in
+  /// place.
+  func learnMap(of value: UnsafeRawBufferPointer, _ transaction: OpaquePointer) {
+    #if _endian(little)
+      let pageSize = metaPages.pageSize
+      guard pageSize == MemoryMap.pageSize, let address = value.baseAddress,
+        let environment = Calls.environment(of: transaction)
+      else { return }
+      let size: Int
+      do throws(LMDBError) { size = try Calls.information(environment).me_mapsize } catch { return }
+      let pages = UInt64(size / pageSize)
+      // A value lies in a page that begins with its own number, or after the page that does.
+      let page = UnsafeRawPointer(bitPattern: UInt(bitPattern: address) & ~UInt(pageSize - 1))
+      guard let page else { return }
+      let number = page.load(as: UInt64.self)
+      guard number >= 2, number < pages, UInt(bitPattern: page) / UInt(pageSize) > number,
+        let base = UnsafeRawPointer(bitPattern: UInt(bitPattern: page) - UInt(number) * UInt(pageSize)),
+        cplatform_is_resident(base, 2 * pageSize) == 1, metaPages.isShown(at: base)
+      else { return }
+      mapPages.store(pages, ordering: .relaxed)
+      map.store(UInt(bitPattern: base), ordering: .releasing)
+    #endif
+  }
+
+  /// Called before the map moves, while it is unused.
+  func forgetMap() { map.store(0, ordering: .releasing) }
 }

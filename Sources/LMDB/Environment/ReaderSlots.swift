@@ -116,13 +116,13 @@ struct ReaderLease {
   /// The address of the `ReaderSlot`.
   @usableFromInline let slot: UnsafeMutableRawPointer
   @usableFromInline let transaction: OpaquePointer
-  /// Unmanaged: the environment ends the lease itself when its `withReadTransaction` returns.
-  let environment: Unmanaged<Environment>
+  /// The environment's, which ends the lease itself when its `withReadTransaction` returns.
+  let control: UnsafeMutablePointer<Control>
 
   @inline(__always)
-  init(slot: ReaderSlot, transaction: OpaquePointer, _ environment: Environment) {
+  init(slot: ReaderSlot, transaction: OpaquePointer, _ control: UnsafeMutablePointer<Control>) {
     self.slot = slot.base
     self.transaction = transaction
-    self.environment = .passUnretained(environment)
+    self.control = control
   }
 }

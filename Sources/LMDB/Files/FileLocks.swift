@@ -1,4 +1,3 @@
-import CPlatform
 package import Platform
 import Synchronization
 
@@ -59,12 +58,12 @@ package final class FileLocks: Sendable {
   func takeWriter(within limit: UInt64?) throws(LMDBError) -> Bool {
     if keeper.withLock({ $0 != nil }) { return true }
     // The waiter holds the turn, so that a process that commits repeatedly cannot starve the others.
-    if try !call(.turn, Self.ask), try tryWriter() { return true }
+    if !writer.file.isByteLocked(Self.turn), try tryWriter() { return true }
     var backoff = Backoff(limit: limit.map { Int64(clamping: $0) })
-    while try call(.turn, Self.take) {
+    while try !tryLock(Self.turn) {
       guard backoff.pause() else { return false }
     }
-    defer { release(.turn) }
+    defer { writer.file.unlockByte(Self.turn) }
     while try !tryWriter() {
       guard backoff.pause() else { return false }
     }
@@ -102,34 +101,20 @@ package final class FileLocks: Sendable {
   /// Takes the lock for changing reader table slots. One thread of a process at a time.
   package func takeReaderTable(within limit: UInt64?) throws(LMDBError) -> Bool {
     var backoff = Backoff(limit: limit.map { Int64(clamping: $0) })
-    while try call(.readerTable, Self.take) {
+    while try !tryLock(Self.readerTable) {
       guard backoff.pause() else { return false }
     }
     return true
   }
 
-  package func releaseReaderTable() { release(.readerTable) }
+  package func releaseReaderTable() { writer.file.unlockByte(Self.readerTable) }
 
-  // MARK: Locks on a byte each, far behind the file's end
+  // Locks on a byte each, far behind the file's end. Open file description locks are Linux-only: elsewhere there is no
+  // turn, and the reader table has no lock of ours.
+  private static let turn: Int64 = 0x7FFF_FFFF_FFFF_0000
+  private static let readerTable: Int64 = 0x7FFF_FFFF_FFFF_0001
 
-  // Open file description locks are Linux-only. Elsewhere there is no turn, and the reader table has no lock of ours.
-  private enum Place: Int64 {
-    case turn = 0x7FFF_FFFF_FFFF_0000
-    case readerTable = 0x7FFF_FFFF_FFFF_0001
-  }
-
-  private static let take: Int32 = 1
-  private static let ask: Int32 = -1
-
-  /// Returns whether another descriptor holds the lock.
-  private func call(_ place: Place, _ action: Int32) throws(LMDBError) -> Bool {
-    let status = cplatform_byte_lock(writer.file.descriptor, place.rawValue, action)
-    if status < 0 { throw LMDBError(errno: currentErrno(), operation: "fcntl(F_OFD_SETLK)") }
-    return status == 1
-  }
-
-  private func release(_ place: Place) {
-    let status = cplatform_byte_lock(writer.file.descriptor, place.rawValue, 0)
-    assert(status == 0, "fcntl(F_OFD_SETLK, F_UNLCK) failed")
+  private func tryLock(_ place: Int64) throws(LMDBError) -> Bool {
+    try system { () throws(SystemError) in try writer.file.tryLockByte(place) }
   }
 }

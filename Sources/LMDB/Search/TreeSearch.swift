@@ -1,4 +1,5 @@
 import CPlatform
+import Synchronization
 
 /// The main database's tree in a snapshot, searched directly in the map.
 ///
@@ -114,6 +115,22 @@ struct Tree {
       UInt64(TreePage.headerSize + size) <= first.pages * UInt64(pageSize)
     else { return .unknown }
     return .value(UnsafeRawBufferPointer(start: base + TreePage.headerSize, count: size))
+  }
+}
+
+extension Tree {
+  /// The tree of a snapshot of this process; `nil` while the map's address is unknown.
+  @inline(__always)
+  init?(of transaction: OpaquePointer, _ control: UnsafeMutablePointer<Control>) {
+    guard let map = UnsafeRawPointer(bitPattern: control.pointee.map.load(ordering: .acquiring)),
+      let main = control.pointee.metaPages.mainTree(of: Calls.id(transaction))
+    else { return nil }
+    self.map = map
+    root = main.root
+    end = min(main.end, control.pointee.mapPages.load(ordering: .relaxed))
+    depth = main.depth
+    pageSize = control.pointee.metaPages.pageSize
+    self.control = control
   }
 }
 

@@ -81,7 +81,7 @@ public struct Cursor: ~Copyable {
         message: "This cursor belongs to a read transaction. Use one of a write transaction.")
     }
     let environment = writer.takeUnretainedValue()
-    try environment.checkNotDoomed(.cursorDel)
+    try environment.control.pointee.writer.checkNotDoomed(.cursorDel)
     let status = Calls.remove(handle)
     guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorDel) }
   }

@@ -11,20 +11,19 @@ public struct ReadTransaction: ~Copyable {
 
   /// `nil` to search with LMDB.
   let tree: Tree?
-  /// Unmanaged: `withReadTransaction`, which lends the transaction, ends it in the environment.
-  private let environment: Unmanaged<Environment>
+  private let control: UnsafeMutablePointer<Control>
 
   @usableFromInline
   init(_ lease: ReaderLease) {
     handle = lease.transaction
-    environment = lease.environment
+    control = lease.control
     // Tests make `mdb_get` fail.
-    tree = FaultInjection.isOn ? nil : environment._withUnsafeGuaranteedRef { $0.tree(of: lease.transaction) }
+    tree = FaultInjection.isOn ? nil : Tree(of: lease.transaction, lease.control)
   }
 
   private init(_ other: borrowing ReadTransaction) {
     handle = other.handle
-    environment = other.environment
+    control = other.control
     tree = other.tree
   }
 
@@ -65,9 +64,7 @@ public struct ReadTransaction: ~Copyable {
   @inline(never)
   func findByLMDB(_ key: UnsafeRawBufferPointer, in database: Database) throws(LMDBError) -> UnsafeRawBufferPointer? {
     let value = try lookUp(key, in: database, handle)
-    if let value, tree == nil, !FaultInjection.isOn {
-      environment._withUnsafeGuaranteedRef { $0.learnMap(of: value) }
-    }
+    if let value, tree == nil, !FaultInjection.isOn { control.pointee.learnMap(of: value, handle) }
     return value
   }
 
@@ -161,7 +158,7 @@ extension Environment {
       if control.pointee.gate.load(ordering: .sequentiallyConsistent) == 0,
         let transaction = slot.transaction, Calls.renew(transaction) == MDB_SUCCESS
       {
-        return ReaderLease(slot: slot, transaction: transaction, self)
+        return ReaderLease(slot: slot, transaction: transaction, control)
       }
       // The slow path meets the same status again and handles it.
       slot.giveBack()
@@ -230,7 +227,7 @@ extension Environment {
     do throws(LMDBError) {
       if let transaction = slot.transaction {
         let status = Calls.renew(transaction)
-        if status == MDB_SUCCESS { return .begun(ReaderLease(slot: slot, transaction: transaction, self)) }
+        if status == MDB_SUCCESS { return .begun(ReaderLease(slot: slot, transaction: transaction, control)) }
         guard status == MDB_BAD_RSLOT else { throw LMDBError(status: status, operation: .txnRenew) }
         // Another process owns this table slot now. Freeing the transaction would free that slot, so a few hundred
         // bytes are leaked and the slot starts over.
@@ -240,7 +237,7 @@ extension Environment {
         try Calls.begin(handle, flags: MDB_RDONLY)
       }
       slot.transaction = transaction
-      return .begun(ReaderLease(slot: slot, transaction: transaction, self))
+      return .begun(ReaderLease(slot: slot, transaction: transaction, control))
     } catch {
       slot.giveBack()
       switch error.status {

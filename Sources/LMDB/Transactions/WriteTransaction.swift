@@ -13,9 +13,12 @@ public struct WriteTransaction: ~Copyable {
   // Unmanaged and retained: ending the transaction discards it, which requires properties without a destructor.
   @usableFromInline let owner: Unmanaged<Environment>
   @usableFromInline let handle: OpaquePointer
+  /// The environment's, without counting references, which would cost up to a third of each change.
+  private let control: UnsafeMutablePointer<Control>
 
   init(environment: Environment, handle: OpaquePointer) {
     owner = Unmanaged.passRetained(environment)
+    control = environment.control
     self.handle = handle
   }
 
@@ -24,21 +27,8 @@ public struct WriteTransaction: ~Copyable {
     environment.abortWrite(handle)
   }
 
-  /// Avoids counting references, which would cost up to a third of each change. The transaction retains the
-  /// environment.
-  @inline(__always)
-  private func withEnvironment<R, E: Error>(_ body: (Environment) throws(E) -> R) throws(E) -> R {
-    try owner._withUnsafeGuaranteedRef { environment -> Result<R, E> in
-      do throws(E) { return .success(try body(environment)) } catch { return .failure(error) }
-    }.get()
-  }
-
-  private func checkNotDoomed(_ operation: Calls.Name) throws(LMDBError) {
-    try withEnvironment { (environment) throws(LMDBError) in try environment.checkNotDoomed(operation) }
-  }
-
   private func writeError(_ status: Int32, _ operation: Calls.Name) -> LMDBError {
-    withEnvironment { $0.writeError(status, operation) }
+    owner.takeUnretainedValue().writeError(status, operation)
   }
 
   /// The number that the transaction will have once committed (`mdb_txn_id`).
@@ -84,7 +74,7 @@ public struct WriteTransaction: ~Copyable {
   public func put(
     _ value: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer, in database: Database = .main
   ) throws(LMDBError) {
-    try checkNotDoomed(.put)
+    try control.pointee.writer.checkNotDoomed(.put)
     var key = MDB_val(key)
     var value = MDB_val(value)
     let status = Calls.put(handle, database, &key, &value)
@@ -105,14 +95,13 @@ public struct WriteTransaction: ~Copyable {
     forKey key: UnsafeRawBufferPointer, size: Int, in database: Database = .main,
     existing: (UnsafeRawBufferPointer) -> Bool, fill: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(LMDBError) -> Bool {
-    try checkNotDoomed(.cursorPut)
+    try control.pointee.writer.checkNotDoomed(.cursorPut)
     guard database == .main else {
       let cursor = try Calls.openCursor(handle, database)
       defer { Calls.closeCursor(cursor) }
       return try upsert(cursor, key, size, existing, fill)
     }
-    let cursor = try withEnvironment { (environment) throws(LMDBError) in try environment.writerCursor(handle) }
-    return try upsert(cursor, key, size, existing, fill)
+    return try upsert(control.pointee.writer.mainCursor(handle), key, size, existing, fill)
   }
 
   private func upsert(
@@ -137,7 +126,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// Removes a key (`mdb_del`). Returns whether it existed.
   public func remove(forKey key: UnsafeRawBufferPointer, in database: Database = .main) throws(LMDBError) -> Bool {
-    try checkNotDoomed(.del)
+    try control.pointee.writer.checkNotDoomed(.del)
     var key = MDB_val(key)
     let status = Calls.remove(handle, database, &key)
     if status == MDB_NOTFOUND { return false }
@@ -147,7 +136,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// Removes every key of a database (`mdb_drop`).
   public func removeAll(in database: Database = .main) throws(LMDBError) {
-    try checkNotDoomed(.drop)
+    try control.pointee.writer.checkNotDoomed(.drop)
     let status = Calls.drop(handle, database)
     guard status == MDB_SUCCESS else { throw writeError(status, .drop) }
   }
@@ -200,8 +189,7 @@ extension Environment {
     }
     do throws(LMDBError) {
       let transaction = try beginAsWriter(flags: 0)
-      writer.cursor = nil
-      writer.isDoomed = false
+      control.pointee.writer = WriterState()
       return WriteTransaction(environment: self, handle: transaction)
     } catch {
       locks?.releaseWriter()
@@ -254,8 +242,8 @@ extension Environment {
       locks?.releaseWriter()
       unlockWriter()
     }
-    closeWriterCursor()
-    if writer.isDoomed {
+    control.pointee.writer.closeCursor()
+    if control.pointee.writer.isDoomed {
       Calls.abort(transaction)
       throw LMDBError(status: MDB_BAD_TXN, operation: .txnCommit)
     }
@@ -271,7 +259,7 @@ extension Environment {
       locks?.releaseWriter()
       unlockWriter()
     }
-    closeWriterCursor()
+    control.pointee.writer.closeCursor()
     Calls.abort(transaction)
   }
 
@@ -279,7 +267,7 @@ extension Environment {
   func writeError(_ status: Int32, _ operation: Calls.Name) -> LMDBError {
     switch status {
     case MDB_BAD_VALSIZE, MDB_NOTFOUND, EINVAL: break
-    default: writer.isDoomed = true
+    default: control.pointee.writer.isDoomed = true
     }
     return LMDBError(status: ofFullDisk(status), operation: operation)
   }
@@ -290,33 +278,10 @@ extension Environment {
     do throws(SystemError) { return try place.freeSpace() < 1 << 16 ? ENOSPC : status } catch { return status }
   }
 
-  /// Throws if an earlier change failed midway, as LMDB does for its own errors.
-  @inline(__always)
-  func checkNotDoomed(_ operation: Calls.Name) throws(LMDBError) {
-    if _slowPath(writer.isDoomed) {
-      throw LMDBError(status: MDB_BAD_TXN, operation: operation)
-    }
-  }
-
-  /// The shared cursor over the main database, opened on first use in a transaction.
-  func writerCursor(_ transaction: OpaquePointer) throws(LMDBError) -> OpaquePointer {
-    if let cursor = writer.cursor { return cursor }
-    let cursor = try Calls.openCursor(transaction, .main)
-    writer.cursor = cursor
-    return cursor
-  }
-
   /// Traps on another thread than the transaction's: LMDB's mutex would stay locked in all processes.
   private func checkWriterThread() {
     precondition(
       control.pointee.writerThread.load(ordering: .relaxed) == PlatformThread.current,
       "A write transaction must end on the thread that began it.")
-  }
-
-  private func closeWriterCursor() {
-    if let cursor = writer.cursor {
-      Calls.closeCursor(cursor)
-      writer.cursor = nil
-    }
   }
 }

@@ -73,7 +73,7 @@ struct JournalFile: ~Copyable {
       try file.truncate(to: size)
       #if canImport(Darwin)
         // It has no call for a part of a file.
-        try file.preallocate(size)
+        try file.preallocate(0..<size)
       #else
         try file.preallocate(0..<headerSize)
         for start in stride(from: headerSize, to: size, by: segmentSize) {

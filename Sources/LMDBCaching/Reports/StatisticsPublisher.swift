@@ -221,7 +221,7 @@ struct StatisticsFolder {
         return try lock.file.status().size == 0 ? nil : .unreadable
       }
       if let block = StatisticsBlock.read(bytes, identifier: identifier) { return .statistics(block.statistics) }
-      Waiting.system.yield()
+      sched_yield()
     }
     return .unreadable
   }

@@ -99,11 +99,8 @@ package struct File: ~Copyable, Sendable {
   /// write.
   package borrowing func disableCopyOnWrite() { cplatform_disable_copy_on_write(descriptor) }
 
-  /// Extends the file to at least `size` allocated bytes, so that writes through a map cannot fail. No other process
-  /// may write the file at that moment.
-  package borrowing func preallocate(_ size: Int) throws(SystemError) { try preallocate(0..<size) }
-
-  /// Allocates a range of the file. No other process may write that range at that moment.
+  /// Allocates a range of the file and extends the file to cover it, so that writes through a map cannot fail. No other
+  /// process may write that range at that moment.
   package borrowing func preallocate(_ part: Range<Int>) throws(SystemError) {
     _ = try call(.fallocate, path) { cplatform_allocate(descriptor, Int64(part.lowerBound), Int64(part.count)) }
   }
@@ -236,23 +233,6 @@ extension File {
       try write(part, at: offset)
       offset += part.count
     }
-  }
-
-  /// Fills this empty file with the contents of another one, keeping holes.
-  package borrowing func writeSparsely(_ other: borrowing File) throws(SystemError) {
-    let size = try other.status().size
-    var offset = 0
-    while offset < size {
-      let data = Int(cplatform_seek(other.descriptor, Int64(offset), 0))
-      if data < 0, currentErrno() == ENXIO { break }
-      // If the file system does not report holes, everything is data.
-      let start = max(data, offset)
-      let hole = Int(cplatform_seek(other.descriptor, Int64(start), 1))
-      offset = hole < start ? size : min(hole, size)
-      if start >= offset { break }
-      try write(start..<offset, of: other)
-    }
-    try truncate(to: size)
   }
 }
 

@@ -37,10 +37,10 @@ package struct FileLock: ~Copyable, Sendable {
   ///
   /// - Parameter limit: Nanoseconds; `nil` for no limit.
   package borrowing func lock(
-    _ mode: Mode, within limit: Int64?, _ waiting: Waiting = .system
+    _ mode: Mode, within limit: Int64?
   ) throws(SystemError) -> Bool {
     if try tryLock(mode) { return true }
-    var backoff = Backoff(limit: limit, waiting)
+    var backoff = Backoff(limit: limit)
     while backoff.pause() {
       if try tryLock(mode) { return true }
     }
@@ -52,9 +52,7 @@ package struct FileLock: ~Copyable, Sendable {
   }
 
   /// The process with the exclusive lock, for messages; `nil` if none or unknown.
-  package borrowing func exclusiveHolder() throws(SystemError) -> LockHolder? {
-    LockHolder.exclusive(of: try file.identity())
-  }
+  package borrowing func exclusiveHolder() throws(SystemError) -> LockHolder? { .exclusive(of: try file.identity()) }
 }
 
 /// A process that holds a `flock` on a file, for messages to its waiters.
@@ -72,7 +70,7 @@ package struct LockHolder: Hashable, Sendable, CustomStringConvertible {
       : "\(who): if it does not go on by itself, end it"
   }
 
-  package init(process: Int32) {
+  private init(process: Int32) {
     self.process = process
     isSuspended = Self.isSuspended(process)
     name = Self.lines(of: "comm", of: "\(process)").first.map(String.init)

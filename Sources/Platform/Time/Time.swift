@@ -38,26 +38,6 @@ package enum RealTimeClock {
   }
 }
 
-/// How to wait: by the system's clock or a test's.
-package struct Waiting: Sendable {
-  /// Monotonic nanoseconds.
-  package var now: @Sendable () -> Int64
-  package var sleep: @Sendable (_ nanoseconds: Int64) -> Void
-  package var yield: @Sendable () -> Void
-
-  package init(
-    now: @escaping @Sendable () -> Int64, sleep: @escaping @Sendable (_ nanoseconds: Int64) -> Void,
-    yield: @escaping @Sendable () -> Void = {}
-  ) {
-    self.now = now
-    self.sleep = sleep
-    self.yield = yield
-  }
-
-  package static let system = Waiting(
-    now: { MonotonicClock.nanoseconds }, sleep: { MonotonicClock.sleep(nanoseconds: $0) }, yield: { sched_yield() })
-}
-
 /// A bounded wait for another thread or process that is about to finish: yields first, then sleeps ever longer, up to a
 /// millisecond.
 ///
@@ -66,31 +46,26 @@ package struct Waiting: Sendable {
 package struct Backoff: Sendable {
   private static let longest: Int64 = 1_000_000
 
-  private let waiting: Waiting
   /// `nil` for no limit.
   private let deadline: Int64?
   private var round = 0
 
   /// - Parameter limit: Nanoseconds until ``pause()`` returns `false`; `nil` for no limit.
-  package init(limit: Int64?, _ waiting: Waiting = .system) {
-    self.waiting = waiting
-    deadline = limit.map { limit in
-      let (sum, overflow) = waiting.now().addingReportingOverflow(max(0, limit))
-      return overflow ? .max : sum
-    }
+  package init(limit: Int64?) {
+    deadline = limit.map { MonotonicClock.nanoseconds.addingClamped(max(0, $0)) }
   }
 
   /// Waits a little. Returns whether time is left.
   package mutating func pause() -> Bool {
     var rest = Int64.max
     if let deadline {
-      rest = deadline - waiting.now()
+      rest = deadline - MonotonicClock.nanoseconds
       if rest <= 0 { return false }
     }
     if round < 32 {
-      waiting.yield()
+      sched_yield()
     } else {
-      waiting.sleep(min(Self.longest, 20_000 << Int64(min(round - 32, 6)), rest))
+      MonotonicClock.sleep(nanoseconds: min(Self.longest, 20_000 << Int64(min(round - 32, 6)), rest))
     }
     round += 1
     return true

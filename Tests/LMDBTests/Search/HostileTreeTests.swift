@@ -15,12 +15,12 @@ import Testing
     let original: [UInt8]
     let control = UnsafeMutablePointer<Control>.allocate(capacity: 1)
 
-    init(_ file: [UInt8]) {
+    init(_ file: [UInt8], _ metaPages: MetaPages) {
       original = file
       pages = file.count / pageSize
       base = mmap(nil, file.count + pageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
       precondition(base != MAP_FAILED && mprotect(base + file.count, pageSize, PROT_NONE) == 0)
-      control.initialize(to: Control())
+      control.initialize(to: Control(metaPages))
       restore()
     }
 
@@ -62,7 +62,7 @@ import Testing
     }
     var contents = [UInt8](repeating: 0, count: try file.status().size / pageSize * pageSize)
     #expect(try file.read(&contents))
-    return Image(contents)
+    return Image(contents, try MetaPages(descriptor: file.descriptor, pageSize: pageSize))
   }
 
   @Test(arguments: [1, 2, 3, 4] as [UInt64]) func changedPagesLeadNowhere(seed: UInt64) throws {

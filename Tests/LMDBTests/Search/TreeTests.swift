@@ -123,11 +123,11 @@ import Testing
     }
     try write()
     let last = environment.lastTransactionID
-    #expect(environment.metaPages.mainTree(of: last) != nil)
+    #expect(environment.control.pointee.metaPages.mainTree(of: last) != nil)
     try write()
-    #expect(environment.metaPages.mainTree(of: last) == nil)
-    #expect(environment.metaPages.mainTree(of: last + 1) != nil)
-    #expect(environment.metaPages.mainTree(of: last + 2) == nil)
+    #expect(environment.control.pointee.metaPages.mainTree(of: last) == nil)
+    #expect(environment.control.pointee.metaPages.mainTree(of: last + 1) != nil)
+    #expect(environment.control.pointee.metaPages.mainTree(of: last + 2) == nil)
   }
 
   @Test func keysThatLMDBRefusesAreRefused() throws {
@@ -188,9 +188,11 @@ extension Environment {
     of transaction: borrowing ReadTransaction, _ key: [UInt8]
   ) throws(LMDBError) -> Tree? {
     try withBytes(key) { (key) throws(LMDBError) in
-      if let value = try transaction.findByLMDB(key, in: .main) { learnMap(of: value) }
+      if let value = try transaction.findByLMDB(key, in: .main) {
+        control.pointee.learnMap(of: value, transaction.handle)
+      }
     }
-    return tree(of: transaction.handle)
+    return Tree(of: transaction.handle, control)
   }
 }
 

@@ -84,18 +84,9 @@ extension LMDBError {
     /// A key is empty or too long, or a value too large (`MDB_BAD_VALSIZE`).
     public static let badValueSize = Code(
       "badValueSize", "Keys are 1 to maxKeySize bytes long, and values shorter than 4 GiB.")
-    /// The database handle is not one of this environment (`MDB_BAD_DBI`).
-    public static let badDatabase = Code(
-      "badDatabase", "The database handle does not belong to this environment. Open the database here first.")
-    /// A reader slot was taken away by another process (`MDB_BAD_RSLOT`).
-    public static let badReaderSlot = Code(
-      "badReaderSlot", "The reader slot was lost to another process. Close the environment and open it again.")
     /// The transaction has too many dirty pages (`MDB_TXN_FULL`).
     public static let transactionFull = Code(
       "transactionFull", "The transaction changes too much at once. Abort it and write in smaller batches.")
-    /// A page ran out of space, an internal error (`MDB_PAGE_FULL`, `MDB_CURSOR_FULL`).
-    public static let pageFull = Code(
-      "pageFull", "LMDB ran out of space inside a page. Abort the transaction; rebuild the file if it persists.")
     /// A page that the tree refers to is not there (`MDB_PAGE_NOTFOUND`).
     public static let pageNotFound = Code(
       "pageNotFound", "The file is damaged or truncated. Set it aside and rebuild it.")
@@ -193,10 +184,7 @@ extension LMDBError.Code {
       case MDB_INVALID: .invalid
       case MDB_BAD_TXN: .badTransaction
       case MDB_BAD_VALSIZE: .badValueSize
-      case MDB_BAD_DBI: .badDatabase
-      case MDB_BAD_RSLOT: .badReaderSlot
       case MDB_TXN_FULL: .transactionFull
-      case MDB_PAGE_FULL, MDB_CURSOR_FULL: .pageFull
       case MDB_PAGE_NOTFOUND: .pageNotFound
       case MDB_INCOMPATIBLE: .incompatible
       case ENOSPC, EDQUOT, EFBIG: .noSpace
@@ -206,7 +194,7 @@ extension LMDBError.Code {
       case ENOENT: .noSuchFile
       case ENOMEM: .outOfMemory
       case EBUSY, EAGAIN: .busy
-      case EINVAL: .invalidArgument
+      case EINVAL, MDB_BAD_DBI: .invalidArgument
       default: .system(status)
       }
   }
