@@ -62,7 +62,7 @@
       return first >= UInt8(ascii: "0") && first <= UInt8(ascii: "9")
     }
 
-    package static func isTopLevel(_ name: String) -> Bool {
+    private static func isTopLevel(_ name: String) -> Bool {
       let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       return parts.count == 2
         && parts.allSatisfy { part in
@@ -113,15 +113,9 @@
 
   /// FoundationNetworking's classes, whose `init(coder:)` ends the process on missing or invalid fields.
   ///
-  /// Found by name, because importing the module would load it into every program.
+  /// Known by name, because importing the module would load it into every program.
   package enum NetworkingClass {
     private static let module = "FoundationNetworking."
-
-    /// The class with a name used by `NSKeyedArchiver`.
-    package static func find(_ name: String) -> AnyClass? {
-      guard ["NSURLCredential", "NSURLResponse", "NSHTTPURLResponse"].contains(name) else { return nil }
-      return _typeByName(module + name.dropFirst(2)) as? AnyClass
-    }
 
     /// The class or its nearest superclass that belongs to the module.
     package static func ancestor(of type: AnyClass) -> AnyClass? {

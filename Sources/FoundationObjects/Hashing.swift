@@ -50,9 +50,9 @@
     private var count = 0
     private var weight = 0
 
-    package init(count: Int? = nil) {
-      isFew = count.map { $0 <= Self.few } ?? false
-      if !isFew, let count { elements.reserveCapacity(count) }
+    package init(count: Int) {
+      isFew = count <= Self.few
+      if !isFew { elements.reserveCapacity(count) }
     }
 
     mutating func add(_ object: NSObject, weight elementWeight: Int) {

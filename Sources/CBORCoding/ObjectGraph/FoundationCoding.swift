@@ -268,7 +268,7 @@
       },
       make(NSDateComponents.self) { components, coder in
         for (key, path) in DateComponentField.all where components[keyPath: path] != NSDateComponentUndefined {
-          coder.encode(components[keyPath: path], forKey: key.own)
+          coder.encode(components[keyPath: path], forKey: key)
         }
         if components.isLeapMonth { coder.encode(true, forKey: "isLeapMonth") }
         if let zone = components.timeZone { coder.encode(zone as Any?, forKey: "timeZone") }

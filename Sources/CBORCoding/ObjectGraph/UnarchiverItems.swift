@@ -271,8 +271,6 @@
   }
 
   extension CBORKeyedUnarchiver: FoundationFields {
-    package func spelling(of key: FieldKey) -> String { key.own }
-
     package func string(forKey key: String) -> String? {
       decodeObject(of: NSString.self, forKey: key).map { $0 as String }
     }
