@@ -1,4 +1,5 @@
 package import Foundation
+import FoundationObjects
 
 /// Conversions of values for property lists.
 ///
@@ -153,7 +154,7 @@ extension URL: PropertyListReadable {
     switch object {
     case let url as URL: return url
     case let data as Data:
-      do { return try KeyedArchive.object(NSURL.self, from: data) as URL } catch { return nil }
+      do { return try KeyedArchive.object(NSURL.self, from: data).swiftValue } catch { return nil }
     case let text as String:
       if let url = URL(string: text), url.scheme != nil { return url }
       // Like Foundation.
