@@ -59,7 +59,7 @@ let package = Package(
     // What the coders of both kinds of archives share.
     .target(name: "FoundationObjects", dependencies: ["CPlatform", "Platform"]),
     .target(name: "CBORCoding", dependencies: ["FoundationObjects"]),
-    .target(name: "LMDB", dependencies: ["CLMDB", "CPlatform", "Platform"]),
+    .target(name: "LMDB", dependencies: ["CLMDB", "CPlatform", "CXXHash", "Platform"]),
     .target(
       name: "LMDBCaching",
       dependencies: [
@@ -209,7 +209,7 @@ let package = Package(
     .target(
       name: "Reliability",
       dependencies: [
-        "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching",
+        "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "LMDB", "LMDBCaching",
         "LMDBCachingRedis", "Platform", "RedisTestSupport", "TestSupport", "WriteLog",
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -103,13 +103,15 @@ import Testing
     #expect(throws: GarageError.self) { _ = try GarageOpening(directory.url.path).finish() }
   }
 
-  @Test(arguments: [nil, 0, 5, 71, 72, 73])
+  @Test(arguments: [nil, 0, 5, DataFileMark.size - 1, DataFileMark.size, DataFileMark.size + 1])
   func aLostOrTornMarkIsMadeAnew(size: Int?) throws {
     try directory.fill()
     if let size {
       try Data(count: size).write(to: directory.mark)
       // With another size it is not a mark.
-      if size != 0 && size != 72 { return try directory.expectRefusal(.notAGarage, saying: "garage-state") }
+      if size != 0 && size != DataFileMark.size {
+        return try directory.expectRefusal(.notAGarage, saying: "garage-state")
+      }
     } else {
       try FileManager.default.removeItem(at: directory.mark)
     }
@@ -125,7 +127,7 @@ import Testing
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
     try directory.fill()
     bytes = try Data(contentsOf: directory.mark)
-    bytes[8] = 2
+    bytes[8] = 3
     try bytes.write(to: directory.mark)
     try directory.expectRefusal(.unsupportedVersion, saying: "newer")
   }

@@ -79,7 +79,7 @@ import Testing
       #expect(try garage.syncStatus(for: human) == .synced)
 
       try garage.deleteObject(human)
-      #expect(throws: GarageError.failedToRetrieveObject("Human", "1")) { try garage.deleteObject(human) }
+      #expect(throws: GarageError.failedToRetrieveObject("Human \"1\"")) { try garage.deleteObject(human) }
       #expect(try garage.retrieveObject(Human.self, identifier: "1") == nil)
       try garage.deleteAllObjects(Human.self)
       #expect(try garage.retrieveAllObjects(Human.self).isEmpty)

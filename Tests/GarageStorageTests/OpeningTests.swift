@@ -79,9 +79,7 @@ import Testing
     defer { environment.close() }
     let transaction = try environment.beginWrite()
     for (key, value) in entries {
-      try key.withBytes { (key) throws(LMDBError) in
-        try value.withBytes { (value) throws(LMDBError) in try transaction.put(value, forKey: key) }
-      }
+      try key.withUnsafeBytes { key in try value.withUnsafeBytes { try transaction.put($0, forKey: key) } }
     }
     try transaction.commit()
   }

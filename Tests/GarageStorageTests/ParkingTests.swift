@@ -157,7 +157,7 @@ import Testing
       try garage.park(makeSam())
       try garage.delete(Person("Sam"))
       #expect(try garage.retrieveAll(Person.self).map(\.name) == ["Emily", "Nick"])
-      #expect(throws: GarageError.failedToRetrieveObject("Person", "Sam")) { try garage.delete(Person("Sam")) }
+      #expect(throws: GarageError.failedToRetrieveObject("Person \"Sam\"")) { try garage.delete(Person("Sam")) }
     }
   }
 
@@ -175,7 +175,7 @@ import Testing
       try garage.park(sam)
       try garage.delete(Person("Emily"))
       let missing = failure { try garage.retrieve(Person.self, identifier: "Sam") }
-      #expect(missing == .missingReference("Person", "Emily", path: "Person \"Sam\".siblings[0]"))
+      #expect(missing == .missingReference("Person \"Emily\"", path: "Person \"Sam\".siblings[0]"))
       try garage.park(Person("Emily"))
       #expect(try garage.retrieve(Person.self, identifier: "Sam")?.siblings.count == 1)
     }

@@ -80,8 +80,8 @@ import Testing
     let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
     #expect(sam.$brother.failure == nil)
     #expect(sam.brother == nil)
-    #expect(sam.$brother.failure as? GarageError == .failedToRetrieveObject("Friend", "Nick"))
-    #expect(throws: GarageError.failedToRetrieveObject("Friend", "Nick")) { try sam.$brother.resolve() }
+    #expect(sam.$brother.failure as? GarageError == .failedToRetrieveObject("Friend \"Nick\""))
+    #expect(throws: GarageError.failedToRetrieveObject("Friend \"Nick\"")) { try sam.$brother.resolve() }
     #expect(sam.siblings.map(\.name) == ["Emily"])
 
     // The reference survives parking and resolves once its target is back.

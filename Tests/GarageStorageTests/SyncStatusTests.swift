@@ -45,10 +45,10 @@ import Testing
   func settingItForWhatIsNotParkedChangesNothing(kind: Kind) throws {
     try kind.with { garage in
       try garage.park(Pet(1))
-      #expect(throws: GarageError.failedToRetrieveObject("Pet", "2")) {
+      #expect(throws: GarageError.failedToRetrieveObject("Pet \"2\"")) {
         try garage.setSyncStatus(.synced, for: [Pet(1), Pet(2)])
       }
-      #expect(throws: GarageError.failedToRetrieveObject("Pet", "2")) { try garage.syncStatus(for: Pet(2)) }
+      #expect(throws: GarageError.failedToRetrieveObject("Pet \"2\"")) { try garage.syncStatus(for: Pet(2)) }
       #expect(try garage.syncStatus(for: Pet(1)) == .notSynced)
     }
   }

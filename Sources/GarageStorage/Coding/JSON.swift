@@ -15,12 +15,12 @@ extension JSONValue {
     .object([identifierMember: .string(key.identifier), typeMember: .string(key.type)])
   }
 
-  /// The name of the type and the identifier, if this stands for a parked object.
-  var reference: ObjectReference? {
+  /// The key of the parked object that this stands for, if any.
+  var reference: ObjectKey? {
     guard case .object(let members) = self, members.count == 2,
       case .string(let identifier) = members[Self.identifierMember], case .string(let type) = members[Self.typeMember]
     else { return nil }
-    return ObjectReference(type: type, identifier: identifier)
+    return ObjectKey(type: type, identifier: identifier)
   }
 
   /// The class of a mapped object inside another one, if it is not the one that the property is declared with.
@@ -113,6 +113,7 @@ extension JSONValue {
     case is String.Type: self = .string(value as! String)
     case is Int.Type: self = .number(String(value as! Int))
     case is Double.Type: self = JSONValue(value as! Double)
+    case is Float.Type: self = JSONValue(value as! Float)
     case is Bool.Type: self = .bool(value as! Bool)
     case is Data.Type: self = .string((value as! Data).base64EncodedString())
     case is URL.Type: self = .string((value as! URL).absoluteString)
@@ -121,68 +122,5 @@ extension JSONValue {
       self = decimal.isNaN ? .string("NaN") : .number(decimal.description)
     default: return nil
     }
-  }
-}
-
-/// Writes JSON in one form only (keys sorted by their UTF-8 bytes, no spaces), so that equal values are equal bytes.
-struct JSONWriter {
-  private(set) var bytes: [UInt8] = []
-
-  static func bytes(of value: JSONValue) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.write(value)
-    return writer.bytes
-  }
-
-  private mutating func write(_ value: JSONValue) {
-    switch value {
-    case .null: write("null")
-    case .bool(let bool): write(bool ? "true" : "false")
-    case .number(let text): write(text)
-    case .string(let text): write(quoted: text)
-    case .array(let elements):
-      bytes.append(UInt8(ascii: "["))
-      for (index, element) in elements.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        write(element)
-      }
-      bytes.append(UInt8(ascii: "]"))
-    case .object(let members):
-      bytes.append(UInt8(ascii: "{"))
-      let sorted = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-      for (index, member) in sorted.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        write(quoted: member.key)
-        bytes.append(UInt8(ascii: ":"))
-        write(member.value)
-      }
-      bytes.append(UInt8(ascii: "}"))
-    }
-  }
-
-  private mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
-
-  private mutating func write(quoted text: String) {
-    bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
-      case 0..<0x20:
-        write("\\u00")
-        for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? 48 + digit : 87 + digit) }
-      default: bytes.append(byte)
-      }
-    }
-    bytes.append(UInt8(ascii: "\""))
-  }
-}
-
-/// The reader of stored JSON by itself, for fuzzers. It is not part of the supported interface.
-@_spi(Fuzzing)
-public enum UntrustedJSON {
-  /// What was read, written again. Returns `nil` if it is not JSON.
-  public static func rewritten(_ bytes: [UInt8]) -> [UInt8]? {
-    guard let value = try? JSONParser.value(of: bytes) else { return nil }
-    return JSONWriter.bytes(of: value)
   }
 }

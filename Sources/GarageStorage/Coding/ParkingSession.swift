@@ -6,13 +6,6 @@ import Platform
 /// A nested identified object becomes a reference and is queued, so cycles and long chains do not recurse. Among
 /// several objects with one type and identifier the last root wins, otherwise the first one met.
 final class ParkingSession {
-  enum Purpose {
-    /// Parks roots and the objects they point to.
-    case parking
-    /// Computes the JSON that identifies the root, without sync statuses, which are not content.
-    case identifying
-  }
-
   struct Parked {
     let key: ObjectKey
     let json: JSONValue
@@ -26,11 +19,11 @@ final class ParkingSession {
     let encode: (ParkingSession, EncodingSlot) throws -> Void
   }
 
-  /// The garage: its own references can be parked again without resolving them.
+  /// The garage: its own references can be parked again without resolving them. `nil` to compute only the JSON that
+  /// identifies the root, without sync statuses, which are not content.
   let garage: AnyObject?
   /// `nil` for the garage's own form.
   private let dates: JSONEncoder.DateEncodingStrategy?
-  private let purpose: Purpose
   /// Whether a referenced object is already parked and left unchanged.
   private let isParked: (ObjectKey) throws -> Bool
 
@@ -47,12 +40,11 @@ final class ParkingSession {
   private var failure: GarageError?
 
   init(
-    _ garage: AnyObject?, dates: JSONEncoder.DateEncodingStrategy?, for purpose: Purpose = .parking,
+    _ garage: AnyObject?, dates: JSONEncoder.DateEncodingStrategy?,
     isParked: @escaping (ObjectKey) throws -> Bool = { _ in false }
   ) {
     self.garage = garage
     self.dates = dates
-    self.purpose = purpose
     self.isParked = isParked
   }
 
@@ -111,12 +103,13 @@ final class ParkingSession {
   /// Fails the parking where throwing is impossible.
   func fail(_ error: GarageError) { failure = failure ?? error }
 
-  func text(of path: [any CodingKey]) -> String { label + CodingPath.text(of: path) }
+  func text(of path: [any CodingKey]) -> String { label + path.text }
 
   // MARK: - Values
 
   /// Encodes a nested value in place or as a reference.
   func encode<T: Encodable>(_ value: T, into slot: EncodingSlot, at path: [any CodingKey]) throws {
+    if let json = JSONValue(standard: value) { return slot.set(json) }
     let identity = TypeIdentity.of(type(of: value))
     if identity.isIdentified, let identifiable = value as? any Identifiable,
       let identifier = TypeIdentity.identifier(of: identifiable)
@@ -133,13 +126,13 @@ final class ParkingSession {
   func wait(
     _ key: ObjectKey, _ status: SyncStatus?, encode: @escaping (ParkingSession, EncodingSlot) throws -> Void
   ) throws {
-    guard purpose == .parking, seen.insert(key).inserted, try !isParked(key) else { return }
+    guard garage != nil, seen.insert(key).inserted, try !isParked(key) else { return }
     waiting.append(Waiting(key: key, status: status, encode: encode))
   }
 
   /// Stores the status of an object inside its owner's JSON, even the default one: the type may start with another.
   func keepStatus(of value: Any, in slot: EncodingSlot) {
-    guard purpose != .identifying, let status = (value as? any Syncable)?.syncStatus, slot.isObject,
+    guard garage != nil, let status = (value as? any Syncable)?.syncStatus, slot.isObject,
       !slot.hasMember(JSONValue.statusMember)
     else { return }
     slot.newMember(JSONValue.statusMember).set(.number(String(status.rawValue)))
@@ -214,7 +207,7 @@ extension ParkingSession {
   static func digestKey(
     _ identity: TypeIdentity, _ encode: (ParkingSession, EncodingSlot) throws -> Void
   ) throws -> ObjectKey {
-    let session = ParkingSession(nil, dates: nil, for: .identifying)
+    let session = ParkingSession(nil, dates: nil)
     let json = try session.json(label: identity.shortName) { try encode(session, $0) }
     return ObjectKey(identity, ContentDigest.text(of: JSONWriter.bytes(of: json)))
   }

@@ -127,36 +127,25 @@ final class RetrievalSession {
 
   /// The object that JSON refers to, of `type` or a subclass.
   private func referenced<T: Decodable>(
-    _ type: T.Type, _ reference: ObjectReference, _ path: [any CodingKey]
+    _ type: T.Type, _ key: ObjectKey, _ path: [any CodingKey]
   ) throws -> T {
-    let key = ObjectKey(reference)
     if let object = made(key) { return try cast(object, key) }
-    guard let record = try record(key) else { throw missing(reference, path) }
+    guard let record = try record(key) else { throw missing(key, path) }
     let identity = TypeIdentity.of(type)
     if key.type == identity.name { return try make(type, key, record, from: path) }
     guard let other = TypeIdentity.type(named: key.type) as? any Decodable.Type, other is T.Type else {
       throw DecodingError.typeMismatch(
         type, .init(codingPath: path, debugDescription: "There is \(key.type) in place of \(identity.name)"))
     }
-    return try cast(try makeOther(other, key, record, path), key)
+    return try cast(try make(other, key, record, from: path), key)
   }
 
   /// The object of a reference outside any retrieval.
-  func resolve<T: Decodable>(_ type: T.Type, _ reference: ObjectReference) throws -> T {
-    guard try isThere(reference) else {
-      throw GarageError.failedToRetrieveObject(ObjectKey.shortName(ofType: reference.type), reference.identifier)
+  func resolve<T: Decodable>(_ type: T.Type, _ key: ObjectKey) throws -> T {
+    guard try isThere(key) else {
+      throw GarageError.failedToRetrieveObject(key.label)
     }
-    return try referenced(type, reference, [])
-  }
-
-  private func makeOther<T: Decodable>(
-    _ type: T.Type, _ key: ObjectKey, _ record: StoredRecord, _ path: [any CodingKey]
-  ) throws -> Any {
-    try make(type, key, record, from: path)
-  }
-
-  func isThere(_ reference: ObjectReference) throws -> Bool {
-    try isThere(ObjectKey(reference))
+    return try referenced(type, key, [])
   }
 
   func isThere(_ key: ObjectKey) throws -> Bool {
@@ -237,18 +226,17 @@ final class RetrievalSession {
 
   // MARK: - Messages
 
-  func missing(_ reference: ObjectReference, _ path: [any CodingKey]) -> DecodingError {
-    let type = ObjectKey.shortName(ofType: reference.type)
-    return .missingReference(
-      GarageError.missingReference(type, reference.identifier, path: place(path)), at: path)
+  func missing(_ key: ObjectKey, _ path: [any CodingKey]) -> DecodingError {
+    let error = GarageError.missingReference(key.label, path: place(path))
+    return .dataCorrupted(.init(codingPath: path, debugDescription: error.message, underlyingError: error))
   }
 
-  private func place(_ path: [any CodingKey]) -> String { (frames.last?.key.label ?? "") + CodingPath.text(of: path) }
+  private func place(_ path: [any CodingKey]) -> String { (frames.last?.key.label ?? "") + path.text }
 
   /// Shows only the first and last of many.
   private func text(of frames: ArraySlice<Frame>) -> String {
     func text(_ frames: ArraySlice<Frame>) -> String {
-      frames.map { "\(CodingPath.text(of: $0.path)) → \($0.key.label)" }.joined()
+      frames.map { "\($0.path.text) → \($0.key.label)" }.joined()
     }
     let first = frames.first?.key.label ?? ""
     let rest = frames.dropFirst()
@@ -340,9 +328,18 @@ enum RoomyStack {
     level >= firstLevels && (level - firstLevels).isMultiple(of: levels)
   }
 
-  private final class Work {
-    let body: () -> Void
+  // @unchecked: `body` is used by the new thread, while the other one waits.
+  private final class Work: @unchecked Sendable {
+    private var body: (() -> Void)?
+    let ended = DispatchSemaphore(value: 0)
+
     init(_ body: @escaping () -> Void) { self.body = body }
+
+    /// Releases the body before it counts as ended.
+    func run() {
+      body.take()?()
+      ended.signal()
+    }
   }
 
   /// Runs `body` on a new thread and waits for it.
@@ -351,51 +348,17 @@ enum RoomyStack {
   static func run<R>(_ body: () throws -> R) throws -> R {
     var result: Result<R, any Error>?
     try withoutActuallyEscaping(body) { body in
-      try join(Work { result = Result { try body() } })
+      let work = Work { result = Result { try body() } }
+      do throws(SystemError) {
+        try PlatformThread.start(name: "garage", stackSize: size) { work.run() }
+      } catch {
+        throw failure(error.errno)
+      }
+      work.ended.wait()
     }
     guard let result else { preconditionFailure("The thread ended without a result.") }
     return try result.get()
   }
-
-  private static func join(_ work: Work) throws(GarageError) {
-    let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
-    defer { attributes.deallocate() }
-    var status = pthread_attr_init(attributes)
-    guard status == 0 else { throw failure(status) }
-    defer { pthread_attr_destroy(attributes) }
-    status = pthread_attr_setstacksize(attributes, size)
-    guard status == 0 else { throw failure(status) }
-    #if canImport(Darwin)
-      var thread: pthread_t?
-    #else
-      var thread = pthread_t()
-    #endif
-    // The thread takes over the reference and releases it before it is joined.
-    let argument = Unmanaged.passRetained(work)
-    status = pthread_create(&thread, attributes, routine, argument.toOpaque())
-    guard status == 0 else {
-      argument.release()
-      throw failure(status)
-    }
-    #if canImport(Darwin)
-      guard let thread else { preconditionFailure("pthread_create gave no thread.") }
-    #endif
-    status = pthread_join(thread, nil)
-    precondition(status == 0, "pthread_join failed")
-  }
-
-  #if canImport(Darwin)
-    private static let routine: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
-      Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
-      return nil
-    }
-  #else
-    private static let routine: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
-      guard let argument else { return nil }
-      Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
-      return nil
-    }
-  #endif
 
   private static func failure(_ status: Int32) -> GarageError {
     GarageError(

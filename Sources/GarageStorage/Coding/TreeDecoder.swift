@@ -76,6 +76,7 @@ extension TreeDecoder {
     case is String.Type: return try scalar(String.self) as? T
     case is Int.Type: return try scalar(Int.self) as? T
     case is Double.Type: return try scalar(Double.self) as? T
+    case is Float.Type: return try scalar(Float.self) as? T
     case is Bool.Type: return try scalar(Bool.self) as? T
     case is Data.Type:
       guard let data = Data(base64Encoded: try scalar(String.self)) else { throw corrupted("It is not Base64") }
@@ -113,10 +114,6 @@ struct KeyedTreeDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func nested(_ key: Key) throws -> TreeDecoder { decoder.nested(try json(key), key) }
 
   func decodeNil(forKey key: Key) throws -> Bool { try json(key) == .null }
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try nested(key).scalar(type) }
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try nested(key).scalar(type) }
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try nested(key).scalar(type) }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try nested(key).scalar(type) }
   @inline(__always)
   func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type, forKey key: Key) throws -> I {
     try nested(key).scalar(type)
@@ -179,10 +176,6 @@ struct UnkeyedTreeDecoding: UnkeyedDecodingContainer {
     currentIndex += 1
     return true
   }
-  mutating func decode(_ type: Bool.Type) throws -> Bool { try next(type) { try $0.scalar(type) } }
-  mutating func decode(_ type: String.Type) throws -> String { try next(type) { try $0.scalar(type) } }
-  mutating func decode(_ type: Double.Type) throws -> Double { try next(type) { try $0.scalar(type) } }
-  mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.scalar(type) } }
   mutating func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type) throws -> I {
     try next(type) { try $0.scalar(type) }
   }
@@ -210,10 +203,6 @@ struct SingleTreeDecoding: SingleValueDecodingContainer {
   var codingPath: [any CodingKey] { decoder.codingPath }
 
   func decodeNil() -> Bool { decoder.json == .null }
-  func decode(_ type: Bool.Type) throws -> Bool { try decoder.scalar(type) }
-  func decode(_ type: String.Type) throws -> String { try decoder.scalar(type) }
-  func decode(_ type: Double.Type) throws -> Double { try decoder.scalar(type) }
-  func decode(_ type: Float.Type) throws -> Float { try decoder.scalar(type) }
   func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type) throws -> I { try decoder.scalar(type) }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {

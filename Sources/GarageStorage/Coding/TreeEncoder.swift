@@ -64,10 +64,6 @@ struct KeyedTreeEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 
   func encodeNil(forKey key: Key) { put(.null, key) }
-  func encode(_ value: Bool, forKey key: Key) { put(.bool(value), key) }
-  func encode(_ value: String, forKey key: Key) { put(.string(value), key) }
-  func encode(_ value: Double, forKey key: Key) { put(JSONValue(value), key) }
-  func encode(_ value: Float, forKey key: Key) { put(JSONValue(value), key) }
   @inline(__always)
   func encode<I: FixedWidthInteger & Encodable>(_ value: I, forKey key: Key) { put(.number(String(value)), key) }
 
@@ -103,10 +99,6 @@ struct UnkeyedTreeEncoding: UnkeyedEncodingContainer {
   private func put(_ value: JSONValue) { encoder.slot.element().set(value) }
 
   func encodeNil() { put(.null) }
-  func encode(_ value: Bool) { put(.bool(value)) }
-  func encode(_ value: String) { put(.string(value)) }
-  func encode(_ value: Double) { put(JSONValue(value)) }
-  func encode(_ value: Float) { put(JSONValue(value)) }
   func encode<I: FixedWidthInteger & Encodable>(_ value: I) { put(.number(String(value))) }
 
   func encode<T: Encodable>(_ value: T) throws {
@@ -139,10 +131,6 @@ struct SingleTreeEncoding: SingleValueEncodingContainer {
   }
 
   func encodeNil() { put(.null) }
-  func encode(_ value: Bool) { put(.bool(value)) }
-  func encode(_ value: String) { put(.string(value)) }
-  func encode(_ value: Double) { put(JSONValue(value)) }
-  func encode(_ value: Float) { put(JSONValue(value)) }
   func encode<I: FixedWidthInteger & Encodable>(_ value: I) { put(.number(String(value))) }
 
   func encode<T: Encodable>(_ value: T) throws {

@@ -10,9 +10,7 @@ extension Garage {
 
   /// Parks objects by their mappings, in one transaction.
   public func parkAllObjects<T: MappableObject>(_ objects: [T]) throws {
-    let session = ParkingSession(self, dates: encodingOverride)
-    for object in objects { try session.add(mapped: object) }
-    try park(session)
+    try parkObjects(objects)
   }
 
   /// Parks objects of any classes by their mappings, in one transaction.
@@ -30,7 +28,7 @@ extension Garage {
 
   /// Retrieves all objects of a class, ordered by the bytes of their identifiers.
   public func retrieveAllObjects<T: MappableObject>(_ objectClass: T.Type) throws -> [T] {
-    try retrieveObjects(objectClass) { try $0.records(ofType: TypeIdentity.of(objectClass).name) }
+    try retrieveObjects(objectClass, nil)
   }
 
   /// Retrieves the objects of a class that have a sync status.
@@ -42,14 +40,13 @@ extension Garage {
   public func retrieveObjects<T: MappableObject>(
     withStatus syncStatus: SyncStatus, ofClass objectClass: T.Type
   ) throws -> [T] {
-    try retrieveObjects(objectClass) { try $0.records(ofType: TypeIdentity.of(objectClass).name, syncStatus) }
+    try retrieveObjects(objectClass, syncStatus)
   }
 
-  private func retrieveObjects<T: MappableObject>(
-    _ type: T.Type, _ records: (GarageView) throws -> [(ObjectKey, StoredRecord)]
-  ) throws -> [T] {
+  private func retrieveObjects<T: MappableObject>(_ type: T.Type, _ status: SyncStatus?) throws -> [T] {
     try retrieving { session in
-      try records(session.view).map { try session.object(mapped: type, $0.0, $0.1) }
+      try session.view.records(ofType: TypeIdentity.of(type).name, status)
+        .map { try session.object(mapped: type, $0.0, $0.1) }
     }
   }
 

@@ -37,7 +37,7 @@ extension Garage {
   private func migrate<T: Codable>(_ names: [String], to newType: T.Type) throws {
     guard let old = names.first else { return }
     let identity = TypeIdentity.of(newType)
-    try batch {
+    try withAutosaveDisabled {
       let keys = try rename(old, to: identity)
       let encoding = encodingOverride
       try change { _ in

@@ -52,14 +52,12 @@ extension Garage {
   ///
   /// - Throws: The errors of ``retrieve(_:identifier:)``, if any object cannot be read.
   public func retrieveAll<T: Decodable>(_ objectType: T.Type) throws -> [T] {
-    try retrieveAll(objectType) { view in try view.records(ofType: TypeIdentity.of(objectType).name) }
+    try retrieveAll(objectType, nil)
   }
 
-  func retrieveAll<T: Decodable>(
-    _ type: T.Type, _ records: (GarageView) throws -> [(ObjectKey, StoredRecord)]
-  ) throws -> [T] {
+  private func retrieveAll<T: Decodable>(_ type: T.Type, _ status: SyncStatus?) throws -> [T] {
     try retrieving { session in
-      try records(session.view).map { try session.object(type, $0.0, $0.1) }
+      try session.view.records(ofType: TypeIdentity.of(type).name, status).map { try session.object(type, $0.0, $0.1) }
     }
   }
 }
@@ -83,7 +81,7 @@ extension Garage {
 
   func check(_ key: ObjectKey, _ view: GarageView) throws {
     guard try view.record(key) != nil else {
-      throw GarageError.failedToRetrieveObject(ObjectKey.shortName(ofType: key.type), key.identifier)
+      throw GarageError.failedToRetrieveObject(key.label)
     }
   }
 
@@ -151,7 +149,7 @@ extension Garage {
   func syncStatus(_ key: ObjectKey) throws -> SyncStatus {
     try read { view in
       guard let record = try view.record(key) else {
-        throw GarageError.failedToRetrieveObject(ObjectKey.shortName(ofType: key.type), key.identifier)
+        throw GarageError.failedToRetrieveObject(key.label)
       }
       return record.status
     }
@@ -168,6 +166,6 @@ extension Garage {
   public func retrieveAll<T: Decodable & Syncable>(
     _ objectType: T.Type, withStatus syncStatus: SyncStatus
   ) throws -> [T] {
-    try retrieveAll(objectType) { view in try view.records(ofType: TypeIdentity.of(objectType).name, syncStatus) }
+    try retrieveAll(objectType, syncStatus)
   }
 }

@@ -32,10 +32,14 @@ public final class Garage: @unchecked Sendable {
     var store: (any GarageStore)?
     var isClosed = false
     var delegate = Delegate()
-    var encodingDates: [ObjectIdentifier: [JSONEncoder.DateEncodingStrategy]] = [:]
-    var decodingDates: [ObjectIdentifier: [JSONDecoder.DateDecodingStrategy]] = [:]
+    var encodingDates: [ObjectIdentifier: JSONEncoder.DateEncodingStrategy] = [:]
+    var decodingDates: [ObjectIdentifier: JSONDecoder.DateDecodingStrategy] = [:]
 
     func isInBatch(_ thread: ObjectIdentifier) -> Bool { batchThread == thread }
+
+    func changes(of thread: ObjectIdentifier) -> PendingChanges {
+      isInBatch(thread) ? batches.last ?? pending : pending
+    }
   }
 
   // @unchecked: passed between threads, as its protocol documents.
@@ -151,9 +155,6 @@ extension Garage {
           throw GarageError.invalidStore("A durable store needs the URL of a directory. Set the description's url.")
         }
         store = try LMDBStore(directory: url, mapSize: description.mapSize)
-      default:
-        throw GarageError.invalidStore(
-          "There is no store of type \"\(description.type.rawValue)\". Use .durable or .inMemory.")
       }
       state.withLock { $0.store = store }
       return store
@@ -186,7 +187,20 @@ extension Garage {
   ///
   /// - Throws: ``GarageError/Code/storageFailed``. All changes stay pending then and can be saved again.
   public func save() throws {
-    try saveAll()
+    try writing.withLock {
+      let store = try store()
+      let thread = Self.thread
+      let changes = state.withLock { state in
+        state.changes(of: thread)
+      }
+      guard !changes.isEmpty else { return }
+      try commitAll(changes, store)
+      // When called in a batch, the batch starts over.
+      state.withLock { state in
+        guard state.isInBatch(thread) else { return }
+        for index in state.batches.indices { state.batches[index] = PendingChanges() }
+      }
+    }
   }
 
   /// Runs a closure whose changes form one transaction: all are saved when it returns, or none if it throws.
@@ -198,7 +212,30 @@ extension Garage {
   /// - Throws: The closure's error, or that of ``save()``; none of its changes is kept then.
   @discardableResult
   public func withAutosaveDisabled<Result>(_ closure: () throws -> Result) throws -> Result {
-    try batch(closure)
+    writing.lock()
+    defer { writing.unlock() }
+    let thread = Self.thread
+    state.withLock { state in
+      state.batches.append(state.batches.last ?? state.pending)
+      state.batchThread = thread
+    }
+    let result = Swift.Result { try closure() }
+    let isKept = if case .success = result { true } else { false }
+    let changes: PendingChanges? = state.withLock { state in
+      let changes = state.batches.removeLast()
+      if state.batches.isEmpty { state.batchThread = nil }
+      if !isKept { return nil }
+      if let outer = state.batches.indices.last {
+        state.batches[outer] = changes
+      } else if !state.isAutosaveEnabled {
+        state.pending = changes
+      } else {
+        return changes
+      }
+      return nil
+    }
+    if let changes, !changes.isEmpty { try commitAll(changes, try store()) }
+    return try result.get()
   }
 }
 
@@ -212,9 +249,7 @@ extension Garage {
     while true {
       let before = state.withLock { $0.generation }
       let result = try store.read { snapshot -> R? in
-        let (pending, now) = state.withLock { state in
-          (state.isInBatch(thread) ? state.batches.last ?? state.pending : state.pending, state.generation)
-        }
+        let (pending, now) = state.withLock { ($0.changes(of: thread), $0.generation) }
         // Changes saved between the two would be in neither: retry.
         guard now == before else { return nil }
         return try body(GarageView(snapshot: snapshot, pending: pending))
@@ -225,9 +260,7 @@ extension Garage {
 
   /// Applies the changes that `body` returns, all or none: saves them or adds them to the pending ones.
   func change(_ body: (GarageView) throws -> PendingChanges) throws {
-    try writing.withLock {
-      try apply(try read(body))
-    }
+    try writing.withLock { try apply(try read(body)) }
   }
 
   func change(_ changes: PendingChanges) throws {
@@ -265,63 +298,6 @@ extension Garage {
     state.withLock { state in
       state.pending = PendingChanges()
       state.generation += 1
-    }
-  }
-
-  func saveAll() throws {
-    try writing.withLock {
-      let store = try store()
-      let thread = Self.thread
-      let changes = state.withLock { state in
-        state.isInBatch(thread) ? state.batches.last ?? state.pending : state.pending
-      }
-      guard !changes.isEmpty else { return }
-      try commitAll(changes, store)
-      // When called in a batch, the batch starts over.
-      state.withLock { state in
-        guard state.isInBatch(thread) else { return }
-        for index in state.batches.indices { state.batches[index] = PendingChanges() }
-      }
-    }
-  }
-
-  /// Runs `body` as a batch: its changes are kept or discarded together.
-  func batch<R>(_ body: () throws -> R) throws -> R {
-    writing.lock()
-    defer { writing.unlock() }
-    let thread = Self.thread
-    state.withLock { state in
-      state.batches.append(state.batches.last ?? state.pending)
-      state.batchThread = thread
-    }
-    let result: R
-    do {
-      result = try body()
-    } catch {
-      _ = endBatch()
-      throw error
-    }
-    let (changes, isOutermost) = endBatch()
-    let saves = state.withLock { state in
-      guard isOutermost else {
-        state.batches[state.batches.count - 1] = changes
-        return false
-      }
-      guard state.isAutosaveEnabled else {
-        state.pending = changes
-        return false
-      }
-      return !changes.isEmpty
-    }
-    if saves { try commitAll(changes, try store()) }
-    return result
-  }
-
-  private func endBatch() -> (PendingChanges, isOutermost: Bool) {
-    state.withLock { state in
-      let changes = state.batches.removeLast()
-      if state.batches.isEmpty { state.batchThread = nil }
-      return (changes, state.batches.isEmpty)
     }
   }
 }
@@ -371,7 +347,7 @@ extension Garage {
   /// The date encoding for the calling thread.
   ///
   /// The default is ISO 8601 text in UTC ("1950-01-01T05:00:00Z"), with fractional seconds as needed to read back the
-  /// same date. A date outside the years 0 to 9999 is its number of seconds since 2001.
+  /// same date. A date outside the years 1600 to 9999 is its number of seconds since 2001.
   public var dateEncodingStrategy: JSONEncoder.DateEncodingStrategy {
     encodingOverride ?? .custom { try ISODate.encode($0, to: $1) }
   }
@@ -386,12 +362,12 @@ extension Garage {
 
   var encodingOverride: JSONEncoder.DateEncodingStrategy? {
     let thread = Self.thread
-    return state.withLock { $0.encodingDates[thread]?.last }
+    return state.withLock { $0.encodingDates[thread] }
   }
 
   var decodingOverride: JSONDecoder.DateDecodingStrategy? {
     let thread = Self.thread
-    return state.withLock { $0.decodingDates[thread]?.last }
+    return state.withLock { $0.decodingDates[thread] }
   }
 
   /// Runs a closure in which the calling thread parks dates in another form.
@@ -400,14 +376,8 @@ extension Garage {
   public func withDateEncodingStrategy<Result>(
     _ strategy: JSONEncoder.DateEncodingStrategy, _ closure: () throws -> Result
   ) rethrows -> Result {
-    let thread = Self.thread
-    state.withLock { $0.encodingDates[thread, default: []].append(strategy) }
-    defer {
-      state.withLock { state in
-        state.encodingDates[thread]?.removeLast()
-        if state.encodingDates[thread]?.isEmpty == true { state.encodingDates[thread] = nil }
-      }
-    }
+    let outer = override(\.encodingDates, strategy)
+    defer { override(\.encodingDates, outer) }
     return try closure()
   }
 
@@ -417,14 +387,20 @@ extension Garage {
   public func withDateDecodingStrategy<Result>(
     _ strategy: JSONDecoder.DateDecodingStrategy, _ closure: () throws -> Result
   ) rethrows -> Result {
-    let thread = Self.thread
-    state.withLock { $0.decodingDates[thread, default: []].append(strategy) }
-    defer {
-      state.withLock { state in
-        state.decodingDates[thread]?.removeLast()
-        if state.decodingDates[thread]?.isEmpty == true { state.decodingDates[thread] = nil }
-      }
-    }
+    let outer = override(\.decodingDates, strategy)
+    defer { override(\.decodingDates, outer) }
     return try closure()
+  }
+
+  /// Sets the calling thread's strategy. Returns the former one.
+  @discardableResult
+  private func override<Strategy: Sendable>(
+    _ strategies: any WritableKeyPath<State, [ObjectIdentifier: Strategy]> & Sendable, _ strategy: Strategy?
+  ) -> Strategy? {
+    let thread = Self.thread
+    return state.withLock { state in
+      defer { state[keyPath: strategies][thread] = strategy }
+      return state[keyPath: strategies][thread]
+    }
   }
 }

@@ -15,15 +15,7 @@ extension ParkingSession {
     guard let attribute = mapping.identifyingAttribute else {
       return try digestKey(identity) { try $0.encodeProperties(of: object, into: $1, at: []) }
     }
-    let value = mapping.properties[attribute]?.read(object)
-    let identifier: String? =
-      switch value {
-      case let text as String: text
-      case let uuid as UUID: uuid.uuidString
-      case let convertible as any LosslessStringConvertible: String(convertible)
-      default: nil
-      }
-    guard let identifier else {
+    guard let identifier = mapping.properties[attribute]?.read(object).flatMap(TypeIdentity.text) else {
       throw GarageError.invalidMapping(
         identity.shortName, "The identifyingAttribute \"\(attribute)\" of an object is nil. Set it before parking.")
     }
@@ -114,19 +106,19 @@ extension RetrievalSession {
   }
 
   private func referenced<T: MappableObject>(
-    mapped type: T.Type, _ reference: ObjectReference, _ decoder: TreeDecoder
+    mapped type: T.Type, _ key: ObjectKey, _ decoder: TreeDecoder
   ) throws -> Any {
-    let key = ObjectKey(reference)
     if let object = made(key) {
       // Created for another property, whose declared class may differ.
       guard object is T else { throw wrongClass(key.type, type, decoder) }
       return object
     }
-    guard let record = try record(key) else { throw missing(reference, decoder.codingPath) }
+    guard let record = try record(key) else { throw missing(key, decoder.codingPath) }
     guard key.type != TypeIdentity.of(type).name else {
       return try object(mapped: type, key, record, from: decoder.codingPath)
     }
-    return try makeOther(try subclass(key.type, of: type, decoder), key, record, decoder.codingPath)
+    return try object(
+      mapped: try subclass(key.type, of: type, decoder), key, record, from: decoder.codingPath)
   }
 
   /// The class with a stored name, which a property of `type` must be able to hold.
@@ -143,12 +135,6 @@ extension RetrievalSession {
     decoder.corrupted(
       "There is an object of the class \(name) in place of \(TypeIdentity.of(type).name); the program has no such class, "
         + "or not as a subclass")
-  }
-
-  private func makeOther<T: MappableObject>(
-    _ type: T.Type, _ key: ObjectKey, _ record: StoredRecord, _ path: [any CodingKey]
-  ) throws -> Any {
-    try object(mapped: type, key, record, from: path)
   }
 
   private func properties<T: MappableObject>(_ type: T.Type, _ decoder: TreeDecoder) throws -> T {

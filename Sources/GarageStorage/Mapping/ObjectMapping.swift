@@ -134,11 +134,7 @@ enum MappedValue {
       return try decoder.session.nest(decoder.codingPath) { try type.decodeMapped(json, decoder) }
     }
     guard let type = type as? any Decodable.Type else { throw decoder.mismatch(type) }
-    return try decode(type, json, decoder)
-  }
-
-  private static func decode<T: Decodable>(_ type: T.Type, _ json: JSONValue, _ decoder: TreeDecoder) throws -> Any {
-    try decoder.session.decode(type, from: json, at: decoder.codingPath)
+    return try decoder.session.decode(type, from: json, at: decoder.codingPath)
   }
 }
 

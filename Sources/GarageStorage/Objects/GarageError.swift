@@ -56,7 +56,7 @@ extension GarageError: CustomNSError {
 }
 
 extension GarageError: Equatable {
-  /// Two errors are equal if they say the same. The failures beneath them are not compared.
+  /// Whether two errors have the same code and message.
   public static func == (one: GarageError, other: GarageError) -> Bool {
     one.code == other.code && one.message == other.message
   }
@@ -73,50 +73,45 @@ extension GarageError {
       self.number = number
     }
 
-    /// There is no parked object of the type with the identifier, where there has to be one: to delete it, or to ask
-    /// for or set its sync status. Retrieving an object that is not there is not an error.
+    /// No such object is parked, and the operation needs it: deleting, or its sync status.
     public static let failedToRetrieveObject = Code("failedToRetrieveObject", 1)
-    /// An object is to be a root, and its type is neither `Identifiable` nor `Hashable`.
+    /// A root's type is neither `Identifiable` nor `Hashable`.
     public static let missingConformance = Code("missingConformance", 2)
-    /// The type's identifier is neither a `String`, nor a `UUID`, nor `LosslessStringConvertible`.
+    /// An identifier is neither a `String`, nor a `UUID`, nor `LosslessStringConvertible`.
     public static let unsupportedIDConformance = Code("unsupportedIDConformance", 3)
-    /// The object's record holds no content. The record is kept.
+    /// The object's record is empty. It is kept.
     public static let storageDataIsNil = Code("storageDataIsNil", 4)
-    /// An object points to one that is not parked. The message says which object does, and by which property. Thrown as
-    /// a `DecodingError`.
+    /// An object points to one that is not parked; see the message. Thrown as a `DecodingError`.
     public static let missingReference = Code("missingReference", 5)
-    /// Objects are plain properties of each other: none of them can be made before the others are. The message leads
-    /// from the first object through its properties back to it. The objects are kept.
+    /// Objects are plain properties of each other, so none can be created first; see the message. They are kept.
     public static let cycle = Code("cycle", 6)
-    /// Objects are nested too deeply. The message leads to the depth that is too much.
+    /// Objects are nested too deeply; see the message.
     public static let nestedTooDeeply = Code("nestedTooDeeply", 7)
-    /// What is stored cannot be read as the type that is asked for. It is kept. Thrown as a `DecodingError`.
+    /// The stored object cannot be read as the requested type. It is kept. Thrown as a `DecodingError`.
     public static let undecodable = Code("undecodable", 8)
     /// The object cannot be encoded. Nothing was parked.
     public static let unencodable = Code("unencodable", 9)
-    /// What is stored for one object is damaged. It is kept.
+    /// The record of one object is damaged. It is kept.
     public static let damaged = Code("damaged", 10)
-    /// The garage, or the object in it, is encrypted, and there is no ``Garage/dataEncryptionDelegate``.
+    /// The garage or the object is encrypted, and there is no ``Garage/dataEncryptionDelegate``.
     public static let missingEncryptionDelegate = Code("missingEncryptionDelegate", 11)
-    /// The mapping of the type lacks something, or has something that cannot be.
+    /// The mapping of the type is incomplete or invalid.
     public static let invalidMapping = Code("invalidMapping", 12)
-    /// The objects cannot be given the new type's name. Nothing was changed.
+    /// The objects cannot get the new type's name. Nothing was changed.
     public static let migrationConflict = Code("migrationConflict", 13)
     /// The description of the store cannot be used.
     public static let invalidStore = Code("invalidStore", 14)
-    /// LMDB or the file system failed; see ``GarageError/underlying``. Nothing was changed; what waits for
-    /// ``Garage/save()`` still waits.
+    /// LMDB or the file system failed; see ``GarageError/underlying``. Unsaved changes stay pending.
     public static let storageFailed = Code("storageFailed", 15)
-    /// The garage's file was cut off or damaged. It was found before anything was read from it, and nothing was
-    /// changed or removed.
+    /// The garage's file was truncated or damaged. Nothing was changed or removed.
     public static let damagedStore = Code("damagedStore", 16)
-    /// The directory holds something else: a cache, another program's database, other files. Nothing was changed.
+    /// The directory holds something else: a cache, another database, other files. Nothing was changed.
     public static let notAGarage = Code("notAGarage", 17)
     /// The garage was written by a newer version of this package. Nothing was changed.
     public static let unsupportedVersion = Code("unsupportedVersion", 18)
     /// The garage was closed.
     public static let closed = Code("closed", 19)
-    /// One of the garage's files is a symbolic link, or not a regular file. Nothing was changed.
+    /// A file of the garage is a link, or not a regular file. Nothing was changed.
     public static let linkedFile = Code("linkedFile", 20)
   }
 }
@@ -136,8 +131,8 @@ extension GarageError {
 // The garage's error messages.
 
 extension GarageError {
-  static func failedToRetrieveObject(_ type: String, _ identifier: String) -> GarageError {
-    GarageError(.failedToRetrieveObject, "There is no \(type) \"\(identifier)\" in the garage. Park it first.")
+  static func failedToRetrieveObject(_ label: String) -> GarageError {
+    GarageError(.failedToRetrieveObject, "There is no \(label) in the garage. Park it first.")
   }
 
   static func missingConformance(_ type: String) -> GarageError {
@@ -156,11 +151,11 @@ extension GarageError {
     GarageError(.storageDataIsNil, "The record of \(label) is empty. Park the object again, or delete it.")
   }
 
-  static func missingReference(_ type: String, _ identifier: String, path: String) -> GarageError {
+  static func missingReference(_ label: String, path: String) -> GarageError {
     GarageError(
       .missingReference,
       """
-      \(path) points to \(type) "\(identifier)", which is not in the garage. Park that object again, or make the \
+      \(path) points to \(label), which is not in the garage. Park that object again, or make the \
       property optional or a @Reference.
       """)
   }
@@ -238,15 +233,14 @@ extension GarageError {
 
   private static func text(of error: any Error) -> String {
     let context: (path: [any CodingKey], text: String)
-    switch error {
-    case DecodingError.dataCorrupted(let it): context = (it.codingPath, it.debugDescription)
-    case DecodingError.keyNotFound(_, let it): context = (it.codingPath, it.debugDescription)
-    case DecodingError.typeMismatch(_, let it): context = (it.codingPath, it.debugDescription)
-    case DecodingError.valueNotFound(_, let it): context = (it.codingPath, it.debugDescription)
-    case EncodingError.invalidValue(_, let it): context = (it.codingPath, it.debugDescription)
-    default: return "\(error)"
+    if case EncodingError.invalidValue(_, let it) = error {
+      context = (it.codingPath, it.debugDescription)
+    } else if let it = (error as? DecodingError)?.context {
+      context = (it.codingPath, it.debugDescription)
+    } else {
+      return "\(error)"
     }
-    return context.path.isEmpty ? context.text : "\(context.text) at \(CodingPath.text(of: context.path))"
+    return context.path.isEmpty ? context.text : "\(context.text) at \(context.path.text)"
   }
 }
 
@@ -272,10 +266,6 @@ extension GarageError.Code {
 }
 
 extension DecodingError {
-  static func missingReference(_ error: GarageError, at path: [any CodingKey]) -> DecodingError {
-    .dataCorrupted(Context(codingPath: path, debugDescription: error.message, underlyingError: error))
-  }
-
   /// Adds the object's label to the error, unless a nested object has added its own.
   func naming(_ label: String) -> DecodingError {
     guard let context, !(context.underlyingError is GarageError) else { return self }
@@ -301,9 +291,7 @@ extension DecodingError {
   }
 }
 
-/// A coding path for messages: `.siblings[2].name`.
-enum CodingPath {
-  static func text(of path: [any CodingKey]) -> String {
-    path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
-  }
+extension [any CodingKey] {
+  /// A coding path for messages: `.siblings[2].name`.
+  var text: String { map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined() }
 }

@@ -74,15 +74,6 @@ extension ObjectKey {
   }
 }
 
-struct ObjectReference: Hashable {
-  let type: String
-  let identifier: String
-}
-
-extension ObjectKey {
-  init(_ reference: ObjectReference) { self.init(type: reference.type, identifier: reference.identifier) }
-}
-
 /// A type's stored name and whether its values have an identifier.
 struct TypeIdentity: Sendable {
   /// The name with its module, "App.Person": the same in every process and build.
@@ -157,7 +148,7 @@ struct TypeIdentity: Sendable {
     return text
   }
 
-  private static func text(of identifier: Any) -> String? {
+  static func text(of identifier: Any) -> String? {
     if let text = identifier as? String { return text }
     if let uuid = identifier as? UUID { return uuid.uuidString }
     if let convertible = identifier as? any LosslessStringConvertible { return String(convertible) }
@@ -172,17 +163,10 @@ enum ContentDigest {
     return String(
       decoding: SHA256.digest(of: content).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
-}
 
-extension ContentDigest {
   static func isText(_ text: String) -> Bool {
     let digits = Array("0123456789abcdef".utf8)
     return text.utf8.count == 64 && text.utf8.allSatisfy { digits.contains($0) }
-  }
-
-  /// The digest's first eight bytes, as a checksum.
-  static func word(of bytes: [UInt8]) -> UInt64 {
-    SHA256.digest(of: bytes).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 }
 

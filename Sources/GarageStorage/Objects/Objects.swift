@@ -46,15 +46,11 @@ public protocol DataEncryptionDelegate: AnyObject {
 /// Do not change it while a garage is being created from it.
 public final class PersistentStoreDescription {
   /// The kind of a store.
-  public struct StoreType: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
-    public let rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
-    public init(stringLiteral value: String) { rawValue = value }
-
+  public enum StoreType: Sendable {
     /// A directory with an LMDB environment. Every save is durable.
-    public static let durable: StoreType = "durable"
+    case durable
     /// Memory of this garage alone, for tests.
-    public static let inMemory: StoreType = "inMemory"
+    case inMemory
   }
 
   /// The directory, which must be empty or a garage's, and is created if missing. `nil` for a store in memory.

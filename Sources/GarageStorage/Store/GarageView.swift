@@ -4,26 +4,23 @@ protocol GarageStore: AnyObject, Sendable {
   /// Commits all changes durably, or none. Ignores sync statuses for objects deleted in between.
   ///
   /// - Throws: `.missingEncryptionDelegate` for plain text in an encrypted garage; `.storageFailed`.
-  func commit(_ changes: PendingChanges) throws(GarageError)
+  func commit(_ changes: PendingChanges) throws
 
   func close()
 }
 
 /// A snapshot of the store without pending changes. Valid in the body it is lent to.
-protocol StoreSnapshot: AnyObject {
-  func record(_ key: ObjectKey) throws(GarageError) -> StoredRecord?
+protocol StoreSnapshot {
+  func record(_ key: ObjectKey) throws -> StoredRecord?
 
-  /// All objects of a type, in key order.
-  func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)]
-
-  /// A type's objects with a status, in key order. Reads only these.
-  func records(ofType type: String, _ status: SyncStatus) throws(GarageError) -> [(ObjectKey, StoredRecord)]
+  /// A type's objects, all or those with a status, in key order. Reads only these.
+  func records(ofType type: String, _ status: SyncStatus?) throws -> [(ObjectKey, StoredRecord)]
 
   /// The types that have objects.
-  func types() throws(GarageError) -> [String]
+  func types() throws -> [String]
 
   /// Whether anything was stored encrypted since the garage was last empty.
-  func isEncrypted() throws(GarageError) -> Bool
+  func isEncrypted() throws -> Bool
 }
 
 /// A garage's view: a snapshot with pending changes.
@@ -31,57 +28,36 @@ struct GarageView {
   let snapshot: any StoreSnapshot
   let pending: PendingChanges
 
-  func record(_ key: ObjectKey) throws(GarageError) -> StoredRecord? {
+  func record(_ key: ObjectKey) throws -> StoredRecord? {
     let change = pending.objects[key]
-    if let change {
-      switch change.content {
-      case .deleted: return nil
-      case .parked(let content, let isEncrypted):
-        if let status = change.status {
-          return StoredRecord(content: content, isEncrypted: isEncrypted, status: status)
-        }
-        let stored = pending.hides(key) ? nil : try snapshot.record(key)
-        return StoredRecord(
-          content: content, isEncrypted: isEncrypted, status: stored?.status ?? .undetermined)
-      case .unchanged: break
-      }
+    if case .deleted? = change?.content { return nil }
+    var record = pending.hides(type: key.type) ? nil : try snapshot.record(key)
+    if case .parked(let content, let isEncrypted)? = change?.content {
+      record = StoredRecord(content: content, isEncrypted: isEncrypted, status: record?.status ?? .undetermined)
     }
-    guard !pending.hides(key), var record = try snapshot.record(key) else { return nil }
-    record.status = change?.status ?? record.status
+    if let status = change?.status { record?.status = status }
     return record
   }
 
-  /// All objects of a type, in key order.
-  func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
-    try with(type, pending.hides(type: type) ? [] : try snapshot.records(ofType: type)) { _ in true }
-  }
-
-  /// A type's objects with a status, in key order.
-  func records(ofType type: String, _ status: SyncStatus) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
-    let stored = pending.hides(type: type) ? [] : try snapshot.records(ofType: type, status)
-    return try with(type, stored) { $0.status == status }
-  }
-
-  /// Applies a type's pending changes to stored records.
-  private func with(
-    _ type: String, _ stored: [(ObjectKey, StoredRecord)], _ isWanted: (StoredRecord) -> Bool
-  ) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
+  /// A type's objects, all or those with a status, in key order.
+  func records(ofType type: String, _ status: SyncStatus? = nil) throws -> [(ObjectKey, StoredRecord)] {
+    var records = pending.hides(type: type) ? [] : try snapshot.records(ofType: type, status)
     let changed = pending.objects.keys.filter { $0.type == type }
-    guard !changed.isEmpty else { return stored }
-    var records = stored.filter { pending.objects[$0.0] == nil }
+    guard !changed.isEmpty else { return records }
+    records.removeAll { pending.objects[$0.0] != nil }
     for key in changed {
-      if let record = try record(key), isWanted(record) { records.append((key, record)) }
+      if let record = try record(key), status == nil || record.status == status { records.append((key, record)) }
     }
     return records.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
   }
 
   /// The types that may have objects.
-  func types() throws(GarageError) -> Set<String> {
+  func types() throws -> Set<String> {
     let stored = try snapshot.types().filter { !pending.hides(type: $0) }
     return Set(stored).union(pending.objects.keys.lazy.map(\.type))
   }
 
-  func isEncrypted() throws(GarageError) -> Bool {
+  func isEncrypted() throws -> Bool {
     if pending.objects.values.contains(where: \.isEncrypted) {
       return true
     }
@@ -114,15 +90,13 @@ struct PendingChanges {
 
   var isEmpty: Bool { !clearsAll && clearedTypes.isEmpty && objects.isEmpty }
 
-  /// Whether the record stored under a key is hidden.
-  func hides(_ key: ObjectKey) -> Bool { hides(type: key.type) }
-
+  /// Whether the records stored for a type are hidden.
   func hides(type: String) -> Bool { clearsAll || clearedTypes.contains(type) }
 
   mutating func park(_ key: ObjectKey, _ content: [UInt8], isEncrypted: Bool, _ status: SyncStatus?) {
     let before = objects[key]
     // An object parked again after its deletion does not get the old status back.
-    let isDeleted = if case .deleted? = before?.content { true } else { before == nil && hides(key) }
+    let isDeleted = if case .deleted? = before?.content { true } else { before == nil && hides(type: key.type) }
     objects[key] = Change(
       content: .parked(content, isEncrypted: isEncrypted),
       status: status ?? (isDeleted ? .undetermined : before?.status))

@@ -2,11 +2,6 @@ import LMDB
 import Synchronization
 
 final class LMDBSnapshot: StoreSnapshot {
-  /// Keys of the facts database; each value has one byte.
-  enum Fact: UInt8 {
-    case isEncrypted = 2
-  }
-
   private let transaction: ReadTransaction
   private let databases: LMDBStore.Databases
   private unowned let store: LMDBStore
@@ -17,138 +12,112 @@ final class LMDBSnapshot: StoreSnapshot {
     self.store = store
   }
 
-  private func reading<R>(_ body: () throws(LMDBError) -> R) throws(GarageError) -> R {
-    do throws(LMDBError) { return try body() } catch { throw .storageFailed(error) }
+  func record(_ key: ObjectKey) throws -> StoredRecord? {
+    try found(key.bytes, orThrow: .damaged(key.label, "its record cannot be read"))?.1
   }
 
-  // MARK: - Objects
-
-  func record(_ key: ObjectKey) throws(GarageError) -> StoredRecord? {
-    let found = try reading { () throws(LMDBError) in try parsed(key.bytes) }
-    switch found {
-    case nil: return nil
-    case .parsed(let other, let record)?
-    where other.type == key.type && other.identifier.utf8.elementsEqual(key.identifier.utf8):
-      return record
-    case .parsed?, .damaged?: throw damaged(key.type, key.identifier)
+  private func found(
+    _ key: [UInt8], orThrow damage: @autoclosure () -> GarageError
+  ) throws -> (ObjectKey, StoredRecord)? {
+    let found = try key.withUnsafeBytes { key in
+      try transaction.withValue(forKey: key, in: databases.objects) { value in parsed(key, value) }
     }
+    guard let found else { return nil }
+    guard let found else { throw damage() }
+    return found
   }
 
-  private enum Found {
-    case parsed(ObjectKey, StoredRecord)
-    case damaged
+  private func parsed(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> (ObjectKey, StoredRecord)? {
+    store.recordsRead.add(1, ordering: .relaxed)
+    return StoredRecord.parse(value, key: key)
   }
 
-  private func parsed(_ key: [UInt8]) throws(LMDBError) -> Found? {
-    try key.withBytes { (key) throws(LMDBError) in
-      try transaction.withValue(forKey: key, in: databases.objects) { value in
-        store.recordsRead.add(1, ordering: .relaxed)
-        return StoredRecord.parse(value, key: key).map(Found.parsed) ?? .damaged
-      }
-    }
-  }
-
-  private func damaged(_ type: String, _ identifier: String) -> GarageError {
-    identifier.isEmpty
-      ? .damaged(type: ObjectKey.shortName(ofType: type), "its record cannot be read")
-      : .damaged(ObjectKey(type: type, identifier: identifier).label, "its record cannot be read")
-  }
-
-  func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
-    var isDamaged = false
-    let records = try reading { () throws(LMDBError) in
-      var records: [(ObjectKey, StoredRecord)] = []
-      try forEachEntry(in: databases.objects, from: ObjectKey.prefix(ofType: type)) { key, value in
-        store.recordsRead.add(1, ordering: .relaxed)
-        if let record = StoredRecord.parse(value, key: key) { records.append(record) } else { isDamaged = true }
-      }
-      return records
-    }
-    guard !isDamaged else { throw damaged(type, "") }
-    return records.filter { $0.0.type == type }
-  }
-
-  func records(ofType type: String, _ status: SyncStatus) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
-    var isDamaged = false
-    let records = try reading { () throws(LMDBError) in
+  func records(ofType type: String, _ status: SyncStatus?) throws -> [(ObjectKey, StoredRecord)] {
+    let prefix = ObjectKey.prefix(ofType: type)
+    var records: [(ObjectKey, StoredRecord)?] = []
+    if let status {
       var keys: [[UInt8]] = []
-      try forEachEntry(
-        in: databases.statuses, from: [UInt8(status.rawValue)] + ObjectKey.prefix(ofType: type)
-      ) { key, _ in keys.append(Array(key.dropFirst())) }
-      var records: [(ObjectKey, StoredRecord)] = []
-      for key in keys {
-        switch try parsed(key) {
-        // If they disagree, the record is authoritative.
-        case .parsed(let key, let record)?: if record.status == status { records.append((key, record)) }
-        case .damaged?, nil: isDamaged = true
-        }
+      try transaction.forEachEntry(in: databases.statuses, withPrefix: [UInt8(status.rawValue)] + prefix) { key, _ in
+        keys.append(Array(key.dropFirst()))
       }
-      return records
+      records = try keys.map { try found($0, orThrow: Self.damaged(type)) }
+    } else {
+      try transaction.forEachEntry(in: databases.objects, withPrefix: prefix) { records.append(parsed($0, $1)) }
     }
-    guard !isDamaged else { throw damaged(type, "") }
-    return records.filter { $0.0.type == type }
+    return try records.compactMap { record in
+      guard let record else { throw Self.damaged(type) }
+      // If the index disagrees, the record is authoritative.
+      return status == nil || record.1.status == status ? record : nil
+    }
   }
 
-  private func forEachEntry(
-    in database: Database, from prefix: [UInt8],
-    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
-  ) throws(LMDBError) {
-    try prefix.withBytes { (start) throws(LMDBError) in
-      try transaction.withCursor(in: database) { (cursor) throws(LMDBError) in
-        var entry = try cursor.seek(toKeyAtOrAfter: start)
-        while let present = entry, present.key.starts(with: prefix) {
-          body(present.key, present.value)
+  private static func damaged(_ type: String) -> GarageError {
+    .damaged(type: ObjectKey.shortName(ofType: type), "its record cannot be read")
+  }
+
+  func types() throws -> [String] {
+    try transaction.withCursor(in: databases.objects) { (cursor) throws(LMDBError) in
+      var types: [String] = []
+      var entry = try cursor.first()
+      while let present = entry {
+        // Visits the first object of each type, then skips to the next type.
+        guard let (key, _) = StoredRecord.parse(present.value, key: present.key) else {
           entry = try cursor.next()
+          continue
         }
+        types.append(key.type)
+        entry = try cursor.seek(after: Array(key.prefix))
       }
+      return types
     }
   }
 
-  func types() throws(GarageError) -> [String] {
-    try reading { () throws(LMDBError) in
-      try transaction.withCursor(in: databases.objects) { (cursor) throws(LMDBError) in
-        var types: [String] = []
-        var entry = try cursor.first()
-        while let present = entry {
-          // Visits the first object of each type, then skips to the next type.
-          guard let (key, _) = StoredRecord.parse(present.value, key: present.key) else {
-            entry = try cursor.next()
-            continue
-          }
-          types.append(key.type)
-          let after = Array(key.prefix) + [0xff]
-          entry = try after.withBytes { (after) throws(LMDBError) in try cursor.seek(toKeyAtOrAfter: after) }
-        }
-        return types
-      }
-    }
-  }
-
-  // MARK: - The rest
-
-  func isEncrypted() throws(GarageError) -> Bool {
-    try reading { () throws(LMDBError) in try Self.fact(.isEncrypted, transaction, databases) != nil }
-  }
-
-  static func fact(
-    _ fact: Fact, _ transaction: borrowing ReadTransaction, _ databases: LMDBStore.Databases
-  ) throws(LMDBError) -> UInt8? {
-    try [fact.rawValue].withBytes { (key) throws(LMDBError) in
-      try transaction.withValue(forKey: key, in: databases.facts) { $0.first ?? 0 }
+  func isEncrypted() throws -> Bool {
+    try LMDBStore.Databases.isEncrypted.withUnsafeBytes { key in
+      try transaction.withValue(forKey: key, in: databases.facts) { _ in true } ?? false
     }
   }
 }
 
+extension ReadTransaction {
+  /// Calls `body` with the entries of a database whose keys have a prefix.
+  func forEachEntry(
+    in database: Database = .main, withPrefix prefix: [UInt8] = [],
+    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+  ) throws(LMDBError) {
+    try withCursor(in: database) { (cursor) throws(LMDBError) in
+      var entry = try prefix.isEmpty ? cursor.first() : cursor.seek(toKeyAtOrAfter: prefix)
+      while let present = entry, present.key.starts(with: prefix) {
+        body(present.key, present.value)
+        entry = try cursor.next()
+      }
+    }
+  }
+}
+
+extension Cursor {
+  /// A key in an array, for which closures with typed errors are not needed.
+  fileprivate func seek(toKeyAtOrAfter key: [UInt8]) throws(LMDBError) -> Entry? {
+    let result = key.withUnsafeBytes { key in
+      Result { () throws(LMDBError) in try seek(toKeyAtOrAfter: key) }
+    }
+    return try result.get()
+  }
+
+  /// The first entry behind all keys with a prefix.
+  fileprivate func seek(after prefix: [UInt8]) throws(LMDBError) -> Entry? {
+    try seek(toKeyAtOrAfter: prefix + [0xff])
+  }
+}
+
+/// A record is a version, flags, the sync status and a zero; the lengths (32 bits, little-endian) and UTF-8 of the type's
+/// name and the identifier if the key holds only digests of them; and the content.
 struct StoredRecord {
   /// UTF-8 JSON, or its encrypted text.
   var content: [UInt8]
   var isEncrypted: Bool
   var status: SyncStatus
-}
 
-extension StoredRecord {
-  /// A record is a version, flags, the sync status and a zero; the lengths (32 bits, little-endian) and UTF-8 of the
-  /// type's name and the identifier if the key holds only digests of them; and the content.
   private static let version: UInt8 = 1
   private static let encrypted: UInt8 = 1
   private static let named: UInt8 = 2
@@ -200,16 +169,6 @@ extension StoredRecord {
       found.bytes.elementsEqual(key)
     else { return nil }
     return (found, StoredRecord(content: Array(rest), isEncrypted: bytes[1] & encrypted != 0, status: status))
-  }
-}
-
-extension [UInt8] {
-  /// Lends the bytes, keeping the body's typed error.
-  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-    let result = withUnsafeBytes { bytes -> Result<R, E> in
-      do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
-    }
-    return try result.get()
   }
 }
 

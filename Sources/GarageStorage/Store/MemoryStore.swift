@@ -3,9 +3,20 @@ import Foundation
 /// A store in memory for a single garage.
 // @unchecked: `contents` is accessed with `lock` held.
 final class MemoryStore: GarageStore, @unchecked Sendable {
-  struct Contents {
+  private struct Contents: StoreSnapshot {
     var objects: [String: [ObjectKey: StoredRecord]] = [:]
-    var isEncrypted = false
+    var hasEncrypted = false
+
+    func record(_ key: ObjectKey) -> StoredRecord? { objects[key.type]?[key] }
+
+    func records(ofType type: String, _ status: SyncStatus?) -> [(ObjectKey, StoredRecord)] {
+      (objects[type] ?? [:]).filter { status == nil || $0.value.status == status }.map { ($0.key, $0.value) }
+        .sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
+    }
+
+    func types() -> [String] { objects.compactMap { $0.value.isEmpty ? nil : $0.key } }
+
+    func isEncrypted() -> Bool { hasEncrypted }
   }
 
   private let lock = NSLock()
@@ -13,53 +24,27 @@ final class MemoryStore: GarageStore, @unchecked Sendable {
 
   func close() {}
 
-  func read<R>(_ body: (any StoreSnapshot) throws -> R) throws -> R {
-    try body(MemorySnapshot(lock.withLock { contents }))
-  }
+  func read<R>(_ body: (any StoreSnapshot) throws -> R) throws -> R { try body(lock.withLock { contents }) }
 
-  func commit(_ changes: PendingChanges) throws(GarageError) {
-    lock.lock()
-    defer { lock.unlock() }
-    let was = contents
-    if changes.clearsAll { contents = Contents() }
-    for type in changes.clearedTypes { contents.objects[type] = nil }
-    let wasEncrypted = contents.isEncrypted
-    for (key, change) in changes.objects {
-      switch change.content {
-      case .deleted: contents.objects[key.type]?[key] = nil
-      case .parked(let content, let isEncrypted):
-        guard isEncrypted || !wasEncrypted else {
-          contents = was
-          throw .missingEncryptionDelegate("The garage")
+  func commit(_ changes: PendingChanges) throws {
+    try lock.withLock {
+      var new = changes.clearsAll ? Contents() : contents
+      for type in changes.clearedTypes { new.objects[type] = nil }
+      let wasEncrypted = new.hasEncrypted
+      for (key, change) in changes.objects {
+        switch change.content {
+        case .deleted: new.objects[key.type]?[key] = nil
+        case .parked(let content, let isEncrypted):
+          guard isEncrypted || !wasEncrypted else { throw GarageError.missingEncryptionDelegate("The garage") }
+          if isEncrypted { new.hasEncrypted = true }
+          let status = change.status ?? new.objects[key.type]?[key]?.status ?? .undetermined
+          new.objects[key.type, default: [:]][key] = StoredRecord(
+            content: content, isEncrypted: isEncrypted, status: status)
+        case .unchanged:
+          if let status = change.status { new.objects[key.type]?[key]?.status = status }
         }
-        if isEncrypted { contents.isEncrypted = true }
-        let status = change.status ?? contents.objects[key.type]?[key]?.status ?? .undetermined
-        contents.objects[key.type, default: [:]][key] = StoredRecord(
-          content: content, isEncrypted: isEncrypted, status: status)
-      case .unchanged:
-        if let status = change.status { contents.objects[key.type]?[key]?.status = status }
       }
+      contents = new
     }
   }
-}
-
-final class MemorySnapshot: StoreSnapshot {
-  private let contents: MemoryStore.Contents
-
-  init(_ contents: MemoryStore.Contents) { self.contents = contents }
-
-  func record(_ key: ObjectKey) -> StoredRecord? { contents.objects[key.type]?[key] }
-
-  func records(ofType type: String) -> [(ObjectKey, StoredRecord)] {
-    (contents.objects[type] ?? [:]).map { ($0.key, $0.value) }
-      .sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
-  }
-
-  func records(ofType type: String, _ status: SyncStatus) -> [(ObjectKey, StoredRecord)] {
-    records(ofType: type).filter { $0.1.status == status }
-  }
-
-  func types() -> [String] { contents.objects.compactMap { $0.value.isEmpty ? nil : $0.key } }
-
-  func isEncrypted() -> Bool { contents.isEncrypted }
 }

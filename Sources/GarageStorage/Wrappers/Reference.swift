@@ -180,7 +180,7 @@ extension Array: ReferenceTarget where Element: Codable & Identifiable {
 final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
   private struct Origin {
     let source: ObjectSource
-    let reference: ObjectReference
+    let reference: ObjectKey
     let identities: IdentityMap
   }
 
@@ -194,7 +194,7 @@ final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
     self.object = object
   }
 
-  init(_ reference: ObjectReference, _ session: RetrievalSession) {
+  init(_ reference: ObjectKey, _ session: RetrievalSession) {
     origin = Origin(source: session.source, reference: reference, identities: session.identities)
   }
 
@@ -211,7 +211,7 @@ final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
 
   func resolve() throws -> Object {
     if let object = loaded { return object }
-    guard let origin else { throw GarageError.failedToRetrieveObject(TypeIdentity.of(Object.self).shortName, "") }
+    guard let origin else { throw GarageError.failedToRetrieveObject(TypeIdentity.of(Object.self).shortName) }
     do {
       var found: Object?
       try origin.source.read { view, dates in
@@ -243,7 +243,7 @@ final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
   func encode(into slot: EncodingSlot, _ session: ParkingSession, at path: [any CodingKey]) throws {
     // A session without a garage creates identifiers, which do not depend on whether the object was read.
     if loaded == nil, let origin, session.garage == nil || origin.source.garage === session.garage {
-      return slot.set(.reference(to: ObjectKey(origin.reference)))
+      return slot.set(.reference(to: origin.reference))
     }
     try session.encode(try resolve(), into: slot, at: path)
   }

@@ -1,4 +1,3 @@
-import CXXHash
 import LMDB
 import Logging
 import Platform
@@ -7,27 +6,14 @@ import Synchronization
 /// The file that records that the database is sound, and until when. It is written after a clean exit, after
 /// verification, before the first of many commits, and when writes pause.
 ///
-/// It identifies the file it describes, so it proves nothing about another, and opening need not remove it.
-///
 /// A process crash leaves LMDB's file at its last commit: pages in use are never overwritten, and the system cache
 /// holds the rest. Only a system crash or a failing disk loses data. So a file written only during one boot need not be
 /// verified again (``Scope/use``).
 ///
-///     offset  bytes
-///          0      8  "LMDBCCE1"
-///          8      4  version of this layout
-///         12      1  durability of the cache
-///         13      1  scope: 0 run, 1 disk, 2 use
-///         14      2  0
-///         16     16  boot identifier
-///         32     56  state of the database file
-///         88      8  XXH3 of the bytes before it
+/// A ``DataFileMark`` with the magic "LMDBCCE1" and two bytes: durability and scope (0 run, 1 disk, 2 use).
 struct CleanExitMark {
   static let name = "clean-exit"
-  private static let magic: UInt64 = 0x3145_4343_4244_4D4C
-  private static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
-  private static let version: UInt32 = 1
-  private static let size = 96
+  private static let magic = Array("LMDBCCE1".utf8)
 
   enum Scope: UInt8 {
     /// This state of the file, until the next boot.
@@ -40,41 +26,41 @@ struct CleanExitMark {
 
   let durability: Durability
   let scope: Scope
-  private let boot: BootIdentifier
-  private let state: DataFileState
+  private let mark: DataFileMark
 
   enum Reading {
     case none
     case mark(CleanExitMark)
     case newerVersion
-    /// Truncated or changed, or an explicit void mark.
+    /// Truncated or changed.
     case void
   }
 
-  static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
+  private init?(_ mark: DataFileMark) {
+    guard let durability = Durability(rawValue: mark.flags[0]), let scope = Scope(rawValue: mark.flags[1]) else {
+      return nil
+    }
+    (self.durability, self.scope, self.mark) = (durability, scope, mark)
+  }
+
+  static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magic) }
 
   static func read(in directory: Directory) throws(SystemError) -> Reading {
     guard let file = try directory.open(name) else { return .none }
-    var bytes = [UInt8](repeating: 0, count: size)
-    guard try file.read(&bytes) else { return .void }
-    return bytes.withUnsafeBytes { bytes -> Reading in
-      func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type) -> T {
-        T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
-      }
-      guard load(0, as: UInt64.self) == magic else { return .void }
-      if load(8, as: UInt32.self) > version { return .newerVersion }
-      guard load(88, as: UInt64.self) == cxxhash_64(bytes.baseAddress, 88, 0),
-        let durability = Durability(rawValue: bytes[12]), let scope = Scope(rawValue: bytes[13])
-      else { return .void }
-      return .mark(
-        CleanExitMark(
-          durability: durability, scope: scope,
-          boot: BootIdentifier(high: load(16, as: UInt64.self), low: load(24, as: UInt64.self)),
-          state: DataFileState(UnsafeRawBufferPointer(rebasing: bytes[32..<88]))))
+    switch try DataFileMark.read(file, magic: magic) {
+    case .mark(let mark): return CleanExitMark(mark).map(Reading.mark) ?? .void
+    case .newerVersion: return .newerVersion
+    case .empty, .torn, .foreign: return .void
     }
   }
 
-  private var isVoid: Bool { state.inode == 0 }
+  private static func write(
+    _ durability: Durability, _ scope: Scope, _ state: DataFileState?, to file: borrowing File
+  ) throws(SystemError) {
+    try DataFileMark(flags: [durability.rawValue, scope.rawValue], state: state).write(to: file, magic: magic)
+  }
+
+  private var isVoid: Bool { mark.state == nil }
 
   /// Whether damage or a disk failure was found and the database has not been verified since.
   static func isVoid(in directory: Directory) throws(SystemError) -> Bool {
@@ -83,8 +69,9 @@ struct CleanExitMark {
 
   /// Whether the mark describes the file as it is now.
   func holds(in directory: Directory) throws(SystemError) -> Bool {
-    guard scope == .disk || boot.isKnownToBe(.current) else { return false }
-    guard !isVoid, let found = try DataFileState(directory: directory) else { return false }
+    guard scope == .disk || mark.boot.isKnownToBe(.current), let state = mark.state,
+      let found = try DataFileState(in: directory)
+    else { return false }
     return scope == .use ? found.isSameFile(as: state) && found.size >= state.size : found == state
   }
 
@@ -96,12 +83,11 @@ struct CleanExitMark {
   static func write(
     in directory: Directory, durability: Durability, _ scope: Scope, wasVerified: Bool
   ) throws(SystemError) -> Bool {
-    guard let state = try DataFileState(directory: directory) else { return false }
-    let mark = CleanExitMark(durability: durability, scope: scope, boot: BootIdentifier.current, state: state)
+    guard let state = try DataFileState(in: directory) else { return false }
     return try whileLocked(in: directory) { (file, isLocked) throws(SystemError) in
       guard isLocked else { return false }
       if !wasVerified, try isVoid(in: directory) { return false }
-      try file.write(mark.bytes, at: 0)
+      try write(durability, scope, state, to: file)
       return true
     }
   }
@@ -116,21 +102,6 @@ struct CleanExitMark {
     let lock = FileLock(try directory.create(name, requiresOneName: true))
     let isLocked = try lock.lock(.exclusive, within: longestWait)
     return try body(lock.file, isLocked)
-  }
-
-  private var bytes: [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: Self.size)
-    bytes.withUnsafeMutableBytes { bytes in
-      bytes.storeBytes(of: Self.magic.littleEndian, as: UInt64.self)
-      bytes.storeBytes(of: Self.version.littleEndian, toByteOffset: 8, as: UInt32.self)
-      bytes[12] = durability.rawValue
-      bytes[13] = scope.rawValue
-      bytes.storeBytes(of: boot.high.littleEndian, toByteOffset: 16, as: UInt64.self)
-      bytes.storeBytes(of: boot.low.littleEndian, toByteOffset: 24, as: UInt64.self)
-      state.write(to: UnsafeMutableRawBufferPointer(rebasing: bytes[32..<88]))
-      bytes.storeBytes(of: cxxhash_64(bytes.baseAddress!, 88, 0).littleEndian, toByteOffset: 88, as: UInt64.self)
-    }
-    return bytes
   }
 
   /// Makes the next opening verify. The file stays, because it proves that this is a cache, of its durability.
@@ -148,10 +119,7 @@ struct CleanExitMark {
       case .mark(let mark): known = mark.durability
       }
       guard let known else { return }
-      // No file has inode 0.
-      let state = [UInt8](repeating: 0, count: DataFileState.size).withUnsafeBytes { DataFileState($0) }
-      let void = CleanExitMark(durability: known, scope: .run, boot: BootIdentifier.current, state: state)
-      try file.write(void.bytes, at: 0)
+      try write(known, .run, nil, to: file)
     }
   }
 }
@@ -253,48 +221,4 @@ final class CleanExitMarker: @unchecked Sendable {
   private var activity: String { "Marking the cache in \(database.directoryName)" }
 
   private var isOutOfService: Bool { database.isOutOfService.load(ordering: .acquiring) }
-}
-
-/// Identifies a database file and its last write.
-struct DataFileState: Equatable {
-  private(set) var device: UInt64 = 0
-  private(set) var inode: UInt64 = 0
-  private(set) var size: UInt64 = 0
-  private(set) var modified: [UInt64] = []
-  /// Hashes the start of both meta pages, including the last transaction's number.
-  private(set) var metaHash: UInt64 = 0
-
-  static let size = 56
-  private static let metaLength = 512
-
-  /// Returns `nil` if there is no database file.
-  init?(directory: Directory) throws(SystemError) {
-    guard let file = try DataFileSnapshot(of: directory, metaLength: Self.metaLength) else { return nil }
-    device = file.status.identity.device
-    inode = file.status.identity.inode
-    size = UInt64(file.status.size)
-    // Both, because the modification time can be set to any value.
-    modified = [file.status.modified, file.status.changed].map { UInt64(bitPattern: $0) }
-    let first = file.metaPages.first.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, 0) }
-    metaHash = file.metaPages.second.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, first) }
-  }
-
-  func isSameFile(as other: DataFileState) -> Bool { device == other.device && inode == other.inode }
-
-  init(_ bytes: UnsafeRawBufferPointer) {
-    func load(_ index: Int) -> UInt64 {
-      UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
-    }
-    device = load(0)
-    inode = load(1)
-    size = load(2)
-    modified = [load(3), load(4)]
-    metaHash = load(5)
-  }
-
-  func write(to bytes: UnsafeMutableRawBufferPointer) {
-    for (index, word) in ([device, inode, size] + modified + [metaHash]).enumerated() {
-      bytes.storeBytes(of: word.littleEndian, toByteOffset: 8 * index, as: UInt64.self)
-    }
-  }
 }

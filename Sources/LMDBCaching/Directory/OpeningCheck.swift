@@ -136,21 +136,7 @@ struct OpeningCheck {
   /// Other processes have verified the file and write to it, so only check that no page in use lies past its end.
   private func checkBesideOthers() throws(CacheError) {
     do throws(DataFileError) {
-      // Free pages at the end may be missing from the file. Only a full read shows whether they are free, and it counts
-      // only if no process committed during it.
-      for _ in 0..<8 {
-        guard let before = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC), !before.isWhole
-        else {
-          return
-        }
-        let result = outcome { () throws(DataFileError) in try DataFileVerifier.verify(directory: directory.pathForC) }
-        guard let after = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC) else { return }
-        if after.transactionID == before.transactionID {
-          _ = try result.get()
-          return
-        }
-      }
-      // Other processes commit constantly, which requires a readable file.
+      try DataFileVerifier.verifyBesideWriters(directory: directory.pathForC)
     } catch {
       switch error {
       case .unreadable(let error): throw CacheError(error, during: activity)

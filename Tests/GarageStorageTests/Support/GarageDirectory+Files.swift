@@ -1,4 +1,5 @@
 import Foundation
+import LMDB
 import Platform
 import Testing
 
@@ -42,15 +43,14 @@ extension GarageDirectory {
 
   func opened() throws -> Directory { try Directory(path: data.deletingLastPathComponent().path) }
 
-  func marked() throws -> StateMark? {
-    guard let file = try opened().open(StateMark.name), case .mark(let mark) = try StateMark.read(file)
-    else { return nil }
-    return mark
+  func marked() throws -> GarageMark? {
+    guard let file = try opened().open(GarageMark.name) else { return nil }
+    return try GarageMark(file, url.path)
   }
 
   /// Rewrites the mark for the present file, so that opening skips the validation.
   func trustFile() throws {
-    guard let file = try opened().open(StateMark.name, .writing) else { throw CocoaError(.fileNoSuchFile) }
-    try StateMark(isMade: true, state: DataFileState(in: opened())).write(to: file)
+    guard let file = try opened().open(GarageMark.name, .writing) else { throw CocoaError(.fileNoSuchFile) }
+    try GarageMark(isMade: true, state: DataFileState(in: opened())).write(to: file)
   }
 }

@@ -279,7 +279,7 @@ import Testing
     try opened.close()
   }
 
-  @Test(arguments: [0, 1, 50, 95, 96, 200]) func aDamagedMarkIsNone(_ length: Int) throws {
+  @Test(arguments: [0, 1, 50, 87, 88, 200]) func aDamagedMarkIsNone(_ length: Int) throws {
     try fill()
     var mark = directory.contents(CleanExitMark.name) + Data(repeating: 3, count: 200)
     mark[20] ^= 1

@@ -1,7 +1,6 @@
 import CBORCoding
 import Foundation
 
-@_spi(Fuzzing) import GarageStorage
 @_spi(Fuzzing) import LMDBCaching
 
 extension UntrustedKind {

@@ -1,7 +1,7 @@
 import CBORCoding
 import Foundation
+import Platform
 
-@_spi(Fuzzing) import GarageStorage
 @_spi(Measuring) @_spi(Fuzzing) import LMDBCaching
 
 /// A decoder of untrusted bytes.
@@ -163,8 +163,9 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
   }
 
   private static func checkJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let written = UntrustedJSON.rewritten(Array(bytes)) else { return false }
-    precondition(UntrustedJSON.rewritten(written) == written, "JSON that was read is written as other JSON.")
+    guard let value = try? JSONParser.value(of: Array(bytes)) else { return false }
+    let written = JSONWriter.bytes(of: value)
+    precondition((try? JSONParser.value(of: written)) == value, "JSON that was read is written as other JSON.")
     return true
   }
 }
