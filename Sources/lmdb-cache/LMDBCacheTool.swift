@@ -1,7 +1,5 @@
 import ArgumentParser
 import Foundation
-import LMDBCaching
-import LMDBCachingImport
 
 /// The command line tool: inspects and changes caches, and replays request traces.
 @main
@@ -36,14 +34,10 @@ struct LMDBCacheTool: ParsableCommand {
     do {
       var command = try parseAsRoot()
       try command.run()
-    } catch let error as ToolError {
-      fail(error)
-    } catch let error as ImportError {
-      fail(ToolError(error))
-    } catch let error as CacheError {
-      fail(ToolError(error))
     } catch {
-      end(with: error)
+      guard let error = ToolError(any: error) else { end(with: error) }
+      StandardError.tell(error.message)
+      exit(withError: error.status.code)
     }
   }
 
@@ -54,10 +48,5 @@ struct LMDBCacheTool: ParsableCommand {
     if code.isSuccess || message.isEmpty { exit(withError: error) }
     StandardError.write(Formatting.lines(message) + "\n")
     exit(withError: code)
-  }
-
-  private static func fail(_ error: ToolError) -> Never {
-    StandardError.tell(error.message)
-    exit(withError: ExitCode(error.status.rawValue))
   }
 }

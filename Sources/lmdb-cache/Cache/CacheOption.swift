@@ -11,7 +11,7 @@ struct CacheOption: ParsableArguments {
 
   /// Runs `body` with a reader of the existing cache, which changes nothing.
   func withReader<R>(_ body: (CacheReader) throws -> R) throws -> R {
-    let reader = try CacheOpening.reader(cache)
+    let reader = try CacheOpening.reader(at: CacheLocation.directory(cache))
     // Fail before showing anything.
     _ = try reader.position()
     let notices = reader.notices
@@ -28,7 +28,7 @@ struct CacheOption: ParsableArguments {
   }
 
   static func withExisting<R>(_ argument: String, _ body: (LMDBCache, Durability) throws -> R) throws -> R {
-    let (cache, durability) = try CacheOpening.existing(argument, open)
+    let (cache, durability) = try CacheOpening.open(CacheLocation.existing(argument), open)
     return try closing(cache) { cache in try body(cache, durability) }
   }
 
@@ -40,10 +40,8 @@ struct CacheOption: ParsableArguments {
   ) throws -> R {
     let directory = try CacheLocation.directory(cache)
     let isThere = Platform.statusError(ofFileAt: directory.path + "/data.mdb") != ENOENT
-    return try Self.closing(
-      CacheOpening.orCreated(
-        directory, CacheOpening.configuration, durability: durability ?? (isThere ? nil : preferred), Self.open
-      ).cache, body)
+    let known = durability ?? (isThere ? nil : preferred)
+    return try Self.closing(CacheOpening.open(directory, durability: known, Self.open).cache, body)
   }
 
   // Only the disk tier, which reports failed writes; the whole cache would continue in memory.
@@ -73,10 +71,6 @@ enum CacheOpening {
   }()
 
   /// Opens a cache for reading. Changes nothing, and needs only read permission.
-  static func reader(_ argument: String) throws -> CacheReader {
-    try reader(at: CacheLocation.directory(argument))
-  }
-
   static func reader(at directory: URL) throws -> CacheReader {
     guard let reader = try looking({ try CacheReader(directory: directory) }) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
@@ -102,40 +96,25 @@ enum CacheOpening {
     }
   }
 
-  /// Opens an existing cache, and creates nothing.
-  static func existing<Cache>(
-    _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
+  /// Opens a cache with its stored durability, or creates one, by default `.ordered`.
+  static func open<Cache>(
+    _ directory: URL, durability: Durability? = nil, configuration: CacheConfiguration = configuration,
+    _ open: (URL, CacheConfiguration) throws -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
-    let directory = try CacheLocation.existing(argument)
-    // Untyped throws: the compiler crashes on converting a closure with typed throws that returns a generic tuple.
-    return try orNoCache { () throws in try orCreated(directory, configuration, durability: nil, open) }
-  }
-
-  /// Opens a cache or creates one, by default `.ordered`.
-  static func orCreated<Cache>(
-    _ directory: URL, _ configuration: CacheConfiguration, durability: Durability?,
-    _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
-  ) throws -> (cache: Cache, durability: Durability) {
-    try orNoCache { try Self.open(directory, configuration, durability, open) }
-  }
-
-  private static func open<Cache>(
-    _ directory: URL, _ configuration: CacheConfiguration, _ durability: Durability?,
-    _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
-  ) throws(CacheError) -> (cache: Cache, durability: Durability) {
     var configuration = configuration
     // `.fast` comes last: then the directory can only be such a cache.
     let candidates = durability.map { [$0] } ?? [.ordered, .full, .fast]
-    for candidate in candidates.dropLast() {
-      configuration.durability = candidate
-      do throws(CacheError) {
-        return (try open(directory, configuration), candidate)
-      } catch {
-        if error.code != .durabilityMismatch { throw error }
+    configuration.durability = candidates[0]
+    return try orNoCache {
+      for next in candidates.dropFirst() {
+        do {
+          return (try open(directory, configuration), configuration.durability)
+        } catch let error as CacheError where error.code == .durabilityMismatch {
+          configuration.durability = next
+        }
       }
+      return (try open(directory, configuration), configuration.durability)
     }
-    configuration.durability = candidates[candidates.count - 1]
-    return (try open(directory, configuration), configuration.durability)
   }
 }
 

@@ -2,19 +2,16 @@ import LMDBCaching
 
 /// The output of `stat --prefixes`.
 struct ContentSummary: Encodable {
-  struct Prefix: Encodable {
-    let prefix: String
+  /// Entries with a prefix or a format, or of the prefixes that are not listed. Other names are absent in JSON.
+  struct Group: Encodable {
+    var prefix, format: String?
+    var prefixes: Int?
     let entries, bytes, cost: Int
-  }
 
-  /// Prefixes that are not listed.
-  struct Others: Encodable {
-    let prefixes, entries, bytes, cost: Int
-  }
-
-  struct Format: Encodable {
-    let format: String
-    let entries, bytes, cost: Int
+    init(_ group: EntryCensus.Group, prefix: String? = nil, format: String? = nil, prefixes: Int? = nil) {
+      (self.prefix, self.format, self.prefixes) = (prefix, format, prefixes)
+      (entries, bytes, cost) = (group.entries, group.bytes, group.cost)
+    }
   }
 
   struct Bucket: Encodable {
@@ -24,10 +21,10 @@ struct ContentSummary: Encodable {
   }
 
   let entries, bytes, cost: Int
-  let prefixes: [Prefix]
+  let prefixes: [Group]
   /// Absent in JSON if there are none.
-  let otherPrefixes: Others?
-  let formats: [Format]
+  let otherPrefixes: Group?
+  let formats: [Group]
   /// By value size in bytes.
   let sizes: [Bucket]
   /// By seconds since the entry was written, and since it was last read.
@@ -35,17 +32,11 @@ struct ContentSummary: Encodable {
 
   init(_ census: EntryCensus) {
     (entries, bytes, cost) = (census.total.entries, census.total.bytes, census.total.cost)
-    prefixes = census.prefixes.map {
-      Prefix(prefix: $0.prefix, entries: $0.group.entries, bytes: $0.group.bytes, cost: $0.group.cost)
-    }
-    let others = census.otherPrefixes
-    otherPrefixes =
-      census.otherPrefixCount == 0
-      ? nil
-      : Others(
-        prefixes: census.otherPrefixCount, entries: others.entries, bytes: others.bytes, cost: others.cost)
+    prefixes = census.prefixes.map { Group($0.group, prefix: $0.prefix) }
+    let others = census.otherPrefixCount
+    otherPrefixes = others == 0 ? nil : Group(census.otherPrefixes, prefixes: others)
     formats = census.formats.sorted { ($1.value.bytes, $0.key.rawValue) < ($0.value.bytes, $1.key.rawValue) }.map {
-      Format(format: "\($0.key)", entries: $0.value.entries, bytes: $0.value.bytes, cost: $0.value.cost)
+      Group($0.value, format: "\($0.key)")
     }
     sizes = Self.buckets(census.sizes)
     ages = Self.buckets(census.ages)
@@ -59,33 +50,20 @@ struct ContentSummary: Encodable {
   // MARK: As text
 
   var table: String {
-    var rows = prefixes.map { prefix in
-      (
-        prefix.prefix.isEmpty ? "(no separator)" : Formatting.key(prefix.prefix), prefix.entries, prefix.bytes,
-        prefix.cost
-      )
-    }
-    if let otherPrefixes {
-      rows.append(
-        (
-          "(\(Formatting.grouped(otherPrefixes.prefixes)) others)", otherPrefixes.entries, otherPrefixes.bytes,
-          otherPrefixes.cost
-        ))
-    }
-    return groups("PREFIX", rows) + groups("FORMAT", formats.map { ($0.format, $0.entries, $0.bytes, $0.cost) })
+    groups("PREFIX", prefixes + (otherPrefixes.map { [$0] } ?? [])) + groups("FORMAT", formats)
       + histogram("SIZE", sizes, Self.size) + histogram("WRITTEN", ages, Self.age)
       + histogram("LAST READ", idleTimes, Self.age)
   }
 
-  private func groups(_ title: String, _ rows: [(name: String, entries: Int, bytes: Int, cost: Int)]) -> String {
-    if rows.isEmpty { return "" }
+  private func groups(_ title: String, _ groups: [Group]) -> String {
+    if groups.isEmpty { return "" }
     var table = TextTable([.left, .right, .right, .right, .right])
     table.append([title, "ENTRIES", "BYTES", "COST", "OF BYTES"])
-    for row in rows {
-      table.append([
-        row.name, Formatting.grouped(row.entries), Formatting.grouped(row.bytes), Formatting.grouped(row.cost),
-        share(row.bytes, of: bytes),
-      ])
+    for group in groups {
+      let prefix = group.prefix.map { $0.isEmpty ? "(no separator)" : Formatting.key($0) }
+      let name = prefix ?? group.format ?? "(\(Formatting.grouped(group.prefixes ?? 0)) others)"
+      let share = bytes == 0 ? "" : Formatting.percentage(Double(group.bytes) / Double(bytes))
+      table.append([name] + [group.entries, group.bytes, group.cost].map { Formatting.grouped($0) } + [share])
     }
     return "\n" + table.text
   }
@@ -102,10 +80,6 @@ struct ContentSummary: Encodable {
       ])
     }
     return "\n" + table.text
-  }
-
-  private func share(_ part: Int, of whole: Int) -> String {
-    whole == 0 ? "" : Formatting.decimal(100 * Double(part) / Double(whole), places: 1) + " %"
   }
 
   private static func size(_ bucket: Bucket) -> String {

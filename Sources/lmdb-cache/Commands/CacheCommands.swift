@@ -5,24 +5,19 @@ import LMDBCaching
 
 struct StatCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "stat",
-    abstract: "Tells how many entries a cache holds, what they take up, and whether all of it can be seen.",
-    discussion: """
-      Without --prefixes nothing is scanned, so this is quick for caches of any size. Entries that have expired count \
-      until they are removed.
+    "stat", "Tells how many entries a cache holds, what they take up, and whether all of it can be seen.",
+    """
+    Without --prefixes nothing is scanned. Expired entries count until they are removed.
 
-      --prefixes goes through all live entries, and adds them up by the beginnings of their keys (user: of user:42; with \
-      --depth 2 user:42: of user:42:name), by what they are stored as, by size and by age. It takes little memory, \
-      however many there are: of the beginnings those with the most bytes are told, and the sum of the others.
+    --prefixes adds all live entries up by the beginnings of their keys (user: of user:42; with --depth 2 user:42: of \
+    user:42:name), by format, size and age. Lists the beginnings with the most bytes, and the sum of the others.
 
-      Examples:
-        lmdb-cache stat --json --cache ./demo | jq .entries
-        lmdb-cache stat --prefixes --depth 2 --cache ./demo
+    Examples:
+      lmdb-cache stat --json --cache ./demo | jq .entries
+      lmdb-cache stat --prefixes --depth 2 --cache ./demo
 
-      Exits with 1 if something cannot be looked at, a journal that is damaged, say.
-
-      \(ExitStatus.explanation)
-      """)
+    Exits with 1 if something cannot be read, such as a damaged journal.
+    """)
 
   @OptionGroup var option: CacheOption
   @Flag(help: "Adds the entries up by the beginnings of their keys, by format, size and age.") var prefixes = false
@@ -31,113 +26,59 @@ struct StatCommand: ParsableCommand {
   @Option(help: "How many beginnings are told of at most. (default: 20)") var top: Int?
   @Flag(help: "Writes an object.") var json = false
 
-  private static let greatestTop = 100_000
-
   func validate() throws {
     if let depth, !(1...64 ~= depth) { throw ValidationError("--depth is 1 to 64.") }
-    if let top, !(1...Self.greatestTop ~= top) { throw ValidationError("--top is 1 to \(Self.greatestTop).") }
+    if let top, !(1...100_000 ~= top) { throw ValidationError("--top is 1 to 100000.") }
     if !prefixes, depth != nil || top != nil { throw ValidationError("--depth and --top go with --prefixes.") }
   }
 
   func run() throws {
-    let summary = try option.withReader { reader in
-      var summary = try CacheSummary(of: reader)
+    let isHealthy = try option.withReader { reader in
+      var report = try Report(reader)
       if prefixes {
-        summary.contents = ContentSummary(try reader.census(depth: depth ?? 1, greatestPrefixes: top ?? 20))
+        let contents = ContentSummary(try reader.census(depth: depth ?? 1, greatestPrefixes: top ?? 20))
+        report.add("contents", contents)
+        report.notes = contents.table
       }
-      return summary
+      try report.write(json: json)
+      return reader.notices.isEmpty
     }
-    try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.table)
-    if !summary.isHealthy { throw ExitStatus.negative.code }
+    if !isHealthy { throw ExitStatus.negative.code }
   }
 }
 
-/// The output of `stat`.
-struct CacheSummary: Encodable {
-  let directory: String
-  let durability: String
-  let entries: Int
-  let totalCost: Int
-  /// Absent in JSON if some files are not accessible.
-  let bytesOnDisk: Int?
-  /// Bytes of entries.
-  let liveBytes: Int
-  /// Unreferenced bytes in the value log.
-  let deadBytes: Int
-  /// Bytes free for the next entries.
-  let freeBytes: Int
-  let pageSize: Int
-  /// Pages of the database's file, including free ones.
-  let pages: Int
-  let treeDepth: Int
-  let branchPages: Int
-  let leafPages: Int
-  let overflowPages: Int
-  /// Reserved address space, not disk space.
-  let mapSize: Int
-  let lastTransaction: UInt64
-  /// Absent in JSON if unknown.
-  let readers: Int?
-  /// Absent in JSON if none is open or it is unknown.
-  let oldestSnapshot: OldestSnapshot?
-  /// Writes pending in journals of live or dead processes.
-  let pendingWrites: Int
-  /// Whether `entries` and `totalCost` include pending writes.
-  let countsPendingWrites: Bool
-  let isHealthy: Bool
-  /// "healthy", or the problem.
-  let health: String
-  /// Absent in JSON if not requested.
-  var contents: ContentSummary?
-
-  init(of reader: CacheReader) throws {
-    let figures = try reader.figures()
-    directory = reader.directory.path
-    durability = figures.durability.map { "\($0)" } ?? "none yet"
-    entries = figures.entries
-    totalCost = figures.totalCost
-    bytesOnDisk = figures.bytesOnDisk
-    (liveBytes, deadBytes, freeBytes) = (figures.liveBytes, figures.deadBytes, figures.freeBytes)
-    let database = figures.database
-    pageSize = database.pageSize
-    pages = database.pages
-    treeDepth = database.depth
-    branchPages = database.branchPages
-    leafPages = database.leafPages
-    overflowPages = database.overflowPages
-    mapSize = database.mapSize
-    lastTransaction = database.transactionID
-    readers = figures.readers?.slotsInUse
-    oldestSnapshot = figures.readers.flatMap { OldestSnapshot($0.readers, lastTransaction: database.transactionID) }
-    pendingWrites = figures.pendingWrites
-    countsPendingWrites = figures.countsPendingWrites
-    let notices = reader.notices
-    isHealthy = notices.isEmpty
-    health = notices.isEmpty ? "healthy" : notices.joined(separator: "; ")
-  }
-
-  var table: String {
-    var table = TextTable([.left, .left])
-    table.append(["directory", Formatting.key(directory)])
-    table.append(["durability", durability])
-    table.append(["health", Formatting.line(health)])
-    table.append(["entries", Formatting.grouped(entries)])
-    table.append(["total cost", Formatting.grouped(totalCost)])
-    table.append(["bytes on disk", bytesOnDisk.map(Formatting.grouped) ?? "not all may be looked at"])
-    table.append(["  live", Formatting.grouped(liveBytes)])
-    table.append(["  dead", Formatting.grouped(deadBytes)])
-    table.append(["  free", Formatting.grouped(freeBytes)])
-    table.append(["pages", "\(Formatting.grouped(pages)) of \(Formatting.grouped(pageSize)) bytes"])
-    table.append(["tree", Formatting.tree(levels: treeDepth, branchPages, leafPages, overflowPages)])
-    table.append(["map", "\(Formatting.grouped(mapSize)) bytes of address space"])
-    table.append(["last transaction", Formatting.grouped(lastTransaction)])
-    if let readers { table.append(["reader slots used", Formatting.grouped(readers)]) }
-    if let oldestSnapshot { table.append(["oldest snapshot", oldestSnapshot.text]) }
-    if pendingWrites > 0 {
-      let remark = countsPendingWrites ? "" : ", which are not counted above"
-      table.append(["waiting writes", Formatting.grouped(pendingWrites) + remark])
-    }
-    return table.text + (contents?.table ?? "")
+extension Report {
+  /// The figures of a cache.
+  init(_ reader: CacheReader) throws {
+    self.init()
+    let (figures, notices) = (try reader.figures(), reader.notices)
+    let health = notices.isEmpty ? "healthy" : notices.joined(separator: "; ")
+    let (database, readers) = (figures.database, figures.readers)
+    add("directory", reader.directory.path, "directory", Formatting.key(reader.directory.path))
+    add("durability", figures.durability.map { "\($0)" } ?? "none yet", "durability")
+    add("health", health, "health", Formatting.line(health))
+    add("isHealthy", notices.isEmpty)
+    add("entries", figures.entries, "entries")
+    add("totalCost", figures.totalCost, "total cost")
+    let isKnown = figures.bytesOnDisk != nil
+    add("bytesOnDisk", figures.bytesOnDisk, "bytes on disk", isKnown ? nil : "not all may be looked at")
+    add("liveBytes", figures.liveBytes, "  live")
+    add("deadBytes", figures.deadBytes, "  dead")
+    add("freeBytes", figures.freeBytes, "  free")
+    addPages(database.pages, of: database.pageSize)
+    addTree(
+      "treeDepth", database.depth, branch: database.branchPages, leaf: database.leafPages,
+      overflow: database.overflowPages)
+    add("mapSize", database.mapSize, "map", "\(Formatting.grouped(database.mapSize)) bytes of address space")
+    add("lastTransaction", database.transactionID, "last transaction")
+    add("readers", readers?.slotsInUse, "reader slots used")
+    let oldest = readers.flatMap { OldestSnapshot($0.readers, lastTransaction: database.transactionID) }
+    add("oldestSnapshot", oldest, "oldest snapshot", oldest?.text)
+    let isCounted = figures.countsPendingWrites
+    add("countsPendingWrites", isCounted)
+    add(
+      "pendingWrites", figures.pendingWrites, figures.pendingWrites > 0 ? "waiting writes" : nil,
+      Formatting.grouped(figures.pendingWrites) + (isCounted ? "" : ", which are not counted above"))
   }
 }
 
@@ -163,17 +104,14 @@ struct OldestSnapshot: Encodable {
 
 struct TrimCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "trim",
-    abstract: "Removes expired entries, and the least used ones until a limit is kept.",
-    discussion: """
-      Several limits may be given; all are kept then. Returns when it is done. The database's file does not shrink, \
-      but uses the space again.
+    "trim", "Removes expired entries, and the least used ones until a limit is kept.",
+    """
+    Several limits may be given; all are kept then. Returns when it is done. The database's file does not shrink, \
+    but uses the space again.
 
-      Example:
-        lmdb-cache trim --count 10000 --age 86400 --cache ./demo
-
-      \(ExitStatus.explanation)
-      """)
+    Example:
+      lmdb-cache trim --count 10000 --age 86400 --cache ./demo
+    """)
 
   @OptionGroup var option: CacheOption
   @OptionGroup var limits: TrimLimits
@@ -185,7 +123,7 @@ struct TrimCommand: ParsableCommand {
       let total =
         limits.age == nil && limits.cost == nil && limits.creationAge == nil
         ? limits.count.map { max(0, before - $0) } : nil
-      try ProgressWatch.during(of: total) {
+      try Progress.during(of: total) {
         do { return max(0, before - (try cache.count)) } catch { return nil }
       } _: {
         try limits.trim(cache)
@@ -236,14 +174,11 @@ struct TrimLimits: ParsableArguments, Equatable {
 
 struct ClearCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "clear",
-    abstract: "Removes every entry, in every process that uses the cache.",
-    discussion: """
-      Example:
-        lmdb-cache clear --cache ./demo
-
-      \(ExitStatus.explanation)
-      """)
+    "clear", "Removes every entry, in every process that uses the cache.",
+    """
+    Example:
+      lmdb-cache clear --cache ./demo
+    """)
 
   @OptionGroup var option: CacheOption
 

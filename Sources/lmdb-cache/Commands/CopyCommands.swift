@@ -4,22 +4,18 @@ import LMDBCaching
 
 struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "backup",
-    abstract: "Copies a cache, as of one moment, into a new directory.",
-    discussion: """
-      Others may use the cache meanwhile. The copy is a cache that opens normally, with nothing in its files that is not \
-      in use. It is made beside its place under a name that begins with .lmdb-cache-, written to the disk and verified as \
-      verify --values does; then it gets its name: so there is a whole one or none. A cache that this user may only read \
-      is copied as well, if nobody writes to it meanwhile.
+    "backup", "Copies a cache, as of one moment, into a new directory.",
+    """
+    Others may use the cache during the copy. The copy is a cache without unused space. It is written, synchronized and \
+    verified under a temporary name that begins with .lmdb-cache-, and renamed when it is complete. A cache that this \
+    user may only read can be copied while nobody writes to it.
 
-      Damaged entries are an error that names them, unless --skip-damaged is given: then the others are copied.
+    A damaged entry is an error, unless --skip-damaged is given.
 
-      Examples:
-        lmdb-cache backup /backups/thumbnails-monday --cache thumbnails
-        lmdb-cache restore /backups/thumbnails-monday --cache thumbnails
-
-      \(ExitStatus.explanation)
-      """)
+    Examples:
+      lmdb-cache backup /backups/thumbnails-monday --cache thumbnails
+      lmdb-cache restore /backups/thumbnails-monday --cache thumbnails
+    """)
 
   @OptionGroup var option: CacheOption
   @Argument(help: ArgumentHelp("A new directory, or an empty one.", valueName: "dir"), completion: .directory)
@@ -29,7 +25,7 @@ struct BackupCommand: ParsableCommand {
 
   func run() throws {
     let interruption = Interruption()
-    let bar = CopyProgress()
+    let bar = Progress()
     defer { bar.end() }
     var options = CacheCopying.Options()
     options.skipsDamaged = skipDamaged
@@ -38,15 +34,14 @@ struct BackupCommand: ParsableCommand {
     guard let report = try backUp(options, bar) else { throw ToolError(.interrupted, "interrupted") }
     bar.end()
     for error in report.damage { StandardError.tell(error.message) }
-    let summary = CopySummary(directory: URL(fileURLWithPath: destination).path, report)
-    try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.text)
+    try Report(report, in: URL(fileURLWithPath: destination)).write(json: json)
     if report.damagedEntries > 0 {
       throw ToolError(
         .damaged, "\(Formatting.grouped(report.damagedEntries)) of the entries are damaged, and are left out")
     }
   }
 
-  private func backUp(_ options: CacheCopying.Options, _ bar: CopyProgress) throws -> BackupReport? {
+  private func backUp(_ options: CacheCopying.Options, _ bar: Progress) throws -> BackupReport? {
     let url = URL(fileURLWithPath: destination)
     do {
       return try option.withExisting { cache, _ in
@@ -69,19 +64,14 @@ struct BackupCommand: ParsableCommand {
 
 struct RestoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "restore",
-    abstract: "Puts a copy of a backup in the place of a cache.",
-    discussion: """
-      The backup is verified first, and only read. Its copy is made beside the cache, verified, and takes the cache's \
-      place in one step, which needs the cache closed: it is refused if a process has it open. The cache that was there \
-      gets another name, which is told; with --replace it is removed once the copy is in its place. Without a cache the \
-      copy becomes one.
+    "restore", "Puts a copy of a backup in the place of a cache.",
+    """
+    Verifies the backup, copies it, verifies the copy, and then replaces the cache in one step, which fails while a \
+    process has it open. The former cache gets another name; --replace removes it.
 
-      Example:
-        lmdb-cache restore /backups/thumbnails-monday --cache thumbnails
-
-      \(ExitStatus.explanation)
-      """)
+    Example:
+      lmdb-cache restore /backups/thumbnails-monday --cache thumbnails
+    """)
 
   @OptionGroup var option: CacheOption
   @Argument(help: ArgumentHelp("The backup, or any other cache.", valueName: "dir"), completion: .directory)
@@ -94,7 +84,7 @@ struct RestoreCommand: ParsableCommand {
     let backup = URL(fileURLWithPath: source)
     let directory = try CacheLocation.directory(option.cache)
     let reader = try CacheOpening.reader(at: backup)
-    let bar = CopyProgress()
+    let bar = Progress()
     defer { bar.end() }
     var options = CacheCopying.Options()
     options.progress = { bar.show($0) }
@@ -104,32 +94,21 @@ struct RestoreCommand: ParsableCommand {
     guard let report else { throw ToolError(.interrupted, "interrupted; the cache is as it was") }
     bar.end()
     for notice in report.notices { StandardError.tell(notice) }
-    let summary = CopySummary(directory: directory.path, report.backup, former: report.former?.path)
-    try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.text)
+    try Report(report.backup, in: directory, former: report.former).write(json: json)
   }
 }
 
-/// The output of `backup` and `restore`.
-struct CopySummary: Encodable {
-  let directory: String
-  let entries: Int
-  let bytes: Int
-  let damagedEntries: Int
-  /// The new place of the cache that was there before.
-  let former: String?
-
-  init(directory: String, _ report: BackupReport, former: String? = nil) {
-    self.directory = directory
-    self.former = former
-    entries = report.entries
-    bytes = report.bytes
-    damagedEntries = report.damagedEntries
-  }
-
-  var text: String {
-    var table = TextTable([.left, .right])
-    table.append(["entries", Formatting.grouped(entries)])
-    table.append(["bytes", Formatting.bytes(bytes)])
-    return table.text + (former.map { "The cache that was there is now \(Formatting.key($0))\n" } ?? "")
+extension Report {
+  /// A copy of a cache.
+  ///
+  /// - Parameter former: The new place of the cache that was there before.
+  fileprivate init(_ report: BackupReport, in directory: URL, former: URL? = nil) {
+    self.init(.right)
+    add("directory", directory.path)
+    add("entries", report.entries, "entries")
+    add("bytes", report.bytes, "bytes", Formatting.bytes(report.bytes))
+    add("damagedEntries", report.damagedEntries)
+    add("former", former?.path)
+    if let former { notes = "The cache that was there is now \(Formatting.key(former.path))\n" }
   }
 }

@@ -4,24 +4,19 @@ import LMDBCaching
 
 struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get",
-    abstract: "Writes the value under a key to standard output.",
-    discussion: """
-      Strings and bytes are written as they are stored, byte for byte, with nothing added. Numbers, booleans, dates, \
-      UUIDs and arrays of numbers, which are stored in binary, are written as one line of text; Codable values and \
-      archived objects, which are CBOR, in its diagnostic notation (RFC 8949, section 8); and archives of \
-      NSKeyedArchiver in much the same notation, with the classes of their objects. --raw writes what is stored.
+    "get", "Writes the value under a key to standard output.",
+    """
+    Writes strings and bytes as they are. Writes numbers, booleans, dates, UUIDs and arrays of numbers as one line of \
+    text, Codable values and archived objects in CBOR's diagnostic notation (RFC 8949, section 8), and archives of \
+    NSKeyedArchiver in a similar notation. --raw writes the stored bytes.
 
-      Bytes that are no text are not written to a terminal, unless --raw is given: what they hold could change how it \
-      shows everything else.
+    Does not write binary data to a terminal without --raw.
 
-      Example:
-        lmdb-cache get user:42 --cache ./demo
+    Example:
+      lmdb-cache get user:42 --cache ./demo
 
-      Exits with 1 and writes nothing if there is no such key, or its entry has expired.
-
-      \(ExitStatus.explanation)
-      """)
+    Exits with 1 if there is no such key, or its entry has expired.
+    """)
 
   @OptionGroup var option: CacheOption
   @Argument(help: "The key.") var key: String
@@ -58,20 +53,16 @@ struct SetCommand: ParsableCommand {
   }
 
   static let configuration = CommandConfiguration(
-    commandName: "set",
-    abstract: "Stores a value under a key, in place of the one that is there.",
-    discussion: """
-      The value is an argument, a file (--file) or standard input (-). An argument is stored as a string, what is \
-      read from a file as bytes; --format says otherwise. The cache is created if it is not there. When the command \
-      returns, the value is committed. Keys and values that begin with a dash come last, after --, here and \
-      elsewhere.
+    "set", "Stores a value under a key, in place of the one that is there.",
+    """
+    The value is an argument, a file (--file) or standard input (-). An argument is stored as a string, a file as \
+    bytes, unless --format says otherwise. The cache is created if it is missing. The value is committed when the \
+    command returns. Keys and values that begin with a dash come last, after --.
 
-      Examples:
-        lmdb-cache set greeting hello --cache ./demo
-        gzip -c index.html | lmdb-cache set / - --expires 60 --cache ./demo
-
-      \(ExitStatus.explanation)
-      """)
+    Examples:
+      lmdb-cache set greeting hello --cache ./demo
+      gzip -c index.html | lmdb-cache set / - --expires 60 --cache ./demo
+    """)
 
   @OptionGroup var option: CacheOption
   @Argument(help: "The key.") var key: String
@@ -125,19 +116,16 @@ struct SetCommand: ParsableCommand {
 
 struct RemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rm",
-    abstract: "Removes entries by their keys, or all whose keys start with a prefix or that have a tag.",
-    discussion: """
-      Examples:
-        lmdb-cache rm user:42 user:43 --cache ./demo
-        lmdb-cache rm --prefix session: --cache ./demo
-        lmdb-cache rm --tag news --cache ./demo
+    "rm", "Removes entries by their keys, or all whose keys start with a prefix or that have a tag.",
+    """
+    Examples:
+      lmdb-cache rm user:42 user:43 --cache ./demo
+      lmdb-cache rm --prefix session: --cache ./demo
+      lmdb-cache rm --tag news --cache ./demo
 
-      Exits with 1 if one of the keys was not there, or no key starts with the prefix, or no entry has the tag; the
-      others are removed.
-
-      \(ExitStatus.explanation)
-      """)
+    Exits with 1 if one of the keys was not there, or no key starts with the prefix, or no entry has the tag; the
+    others are removed.
+    """)
 
   @OptionGroup var option: CacheOption
   @Argument(help: "The keys.") var keys: [String] = []
@@ -198,24 +186,18 @@ struct RemoveCommand: ParsableCommand {
 
 struct ListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "ls",
-    abstract: "Lists the entries.",
-    discussion: """
-      They are in the byte order of their keys; the empty key and keys of more than 511 bytes come last. A long list is \
-      written while it is read, in small parts: it is not of one moment where others write meanwhile.
+    "ls", "Lists the entries.",
+    """
+    In the byte order of keys; the empty key and keys of more than 511 bytes come last. A long list is written in parts, \
+    which are not of one moment if others write.
 
-      The columns are the key, the size of the stored value in bytes, its format, its cost, when it expires and when \
-      it was written (UTC). Characters of keys that would garble the table are escaped; -q and --json give keys as \
-      they are.
+    The columns are the key, the size of the stored value in bytes, its format, its cost, when it expires and when it \
+    was written (UTC). Control characters in keys are escaped, except with -q and --json.
 
-      Examples:
-        lmdb-cache ls --prefix user: --cache ./demo
-        lmdb-cache ls -q0 --cache ./demo | xargs -0 lmdb-cache rm --cache ./demo --
-
-      An empty list is no failure.
-
-      \(ExitStatus.explanation)
-      """)
+    Examples:
+      lmdb-cache ls --prefix user: --cache ./demo
+      lmdb-cache ls -q0 --cache ./demo | xargs -0 lmdb-cache rm --cache ./demo --
+    """)
 
   @OptionGroup var option: CacheOption
   @Option(help: "Lists only keys that start with this, byte for byte.") var prefix = ""
@@ -302,6 +284,8 @@ struct EntryDescription: Encodable {
   let expires: Date?
   let created: Date
   let lastAccess: Date
+  /// For the page: whether the key was cut because it is too long for a request.
+  var isCut: Bool?
 
   init(_ entry: CacheEntry, key: String? = nil) {
     self.key = key ?? entry.key

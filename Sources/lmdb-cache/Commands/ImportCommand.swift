@@ -5,32 +5,27 @@ import LMDBCachingImport
 
 struct ImportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "import",
-    abstract: "Takes what export wrote, or the entries of another store, into a cache.",
-    discussion: """
-      Without --from the path is a file that export wrote, or - for standard input. Values, formats, times, costs, tags \
-      and flags are as they were; only the stamps are new, which order the writes of a cache. What is wrong with the file \
-      is told with the line, or with the byte where the item begins, and ends the import; what was before it is taken.
+    "import", "Takes what export wrote, or the entries of another store, into a cache.",
+    """
+    Without --from, the path is a file that export wrote, or - for standard input. Values, formats, times, costs, tags \
+    and flags are kept. An error names the line, or the byte of the item, and ends the import.
 
-      Otherwise it is, for yycache the directory with manifest.sqlite, for mmkv a file that has one beside it which ends \
-      in .crc, for pincache the directory com.pinterest.PINDiskCache.NAME, for files a directory, whose files become \
-      entries with their paths as keys, and for userdefaults a property list, or the name of user defaults. It is only \
-      read. End the program that uses it before. What cannot be taken is listed, and does not end the import. MMKV does \
-      not say what its values are. Give it with --types: \(MMKVTypeList.names); other values become the bytes that are in \
-      the file.
+    With --from, it is the directory with manifest.sqlite for yycache, a file with one beside it that ends in .crc for \
+    mmkv, the directory com.pinterest.PINDiskCache.NAME for pincache, a directory whose files become entries for files, \
+    and a property list or the name of user defaults for userdefaults. It is only read; end the program that uses it \
+    first. Values that cannot be imported are listed. MMKV does not store types; give them with --types: \
+    \(MMKVTypeList.names). Other values become bytes.
 
-      What the cache has under a key stays, unless --overwrite is given: so an import that was interrupted goes on when \
-      it is run again. Entries that have expired are not taken. The cache is created if it is not there.
+    Existing entries are kept, unless --overwrite is given, so an interrupted import can be repeated. Expired entries \
+    are skipped. The cache is created if it is missing.
 
-      Examples:
-        lmdb-cache export --cache ./old | lmdb-cache import - --cache ./new --prefix old:
-        lmdb-cache import ~/old/thumbnails --from yycache --cache ./thumbnails
-        lmdb-cache import mmkv.default --from mmkv --types 'launches=int32,draft:*=string' --cache ./demo
+    Examples:
+      lmdb-cache export --cache ./old | lmdb-cache import - --cache ./new --prefix old:
+      lmdb-cache import ~/old/thumbnails --from yycache --cache ./thumbnails
+      lmdb-cache import mmkv.default --from mmkv --types 'launches=int32,draft:*=string' --cache ./demo
 
-      Exits with 65 if something was not taken, links and other things that are no files aside.
-
-      \(ExitStatus.explanation)
-      """)
+    Exits with 65 if something was not imported, except for links and other special files.
+    """)
 
   @OptionGroup var option: CacheOption
   @Argument(help: "What to import.", completion: .file()) var path: String
@@ -72,12 +67,8 @@ struct ImportCommand: ParsableCommand {
     return try option.withExisting { cache, _ in try body(cache) }
   }
 
-  private func write(_ summary: ImportSummary) throws {
-    try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.text)
-  }
-
-  private func requireComplete(_ summary: ImportSummary) throws {
-    if summary.isComplete { return }
+  private func requireComplete(_ report: ImportReport) throws {
+    if report.isComplete { return }
     StandardError.tell("interrupted; run the same command again to go on")
     throw ExitStatus.interrupted.code
   }
@@ -88,22 +79,21 @@ struct ImportCommand: ParsableCommand {
     let directory = try CacheLocation.directory(option.cache)
     // Opened first, so that an unreadable input leaves no new cache behind.
     let reader = try ExchangeReader(path: path, format: from?.exchange)
-    var progress = Progress(total: nil)
+    let progress = Progress()
     defer { progress.end() }
     var report = ImportReport()
     let result = Result {
       try opening(directory, otherwise: reader.durability) { cache in
         var work = ExchangeImport(into: cache, isDryRun: dryRun, overwrites: overwrite)
         defer { report = work.report }
-        try work.run(reader, prefix: prefix, progress: &progress) { interruption.hasHappened }
+        try work.run(reader, prefix: prefix, progress: progress) { interruption.hasHappened }
       }
     }
     progress.end()
-    let summary = ImportSummary(report)
     if case .failure = result, report.examined == 0 { try result.get() }
-    try write(summary)
+    try Report(report).write(json: json)
     try result.get()
-    try requireComplete(summary)
+    try requireComplete(report)
     if reader.unreadable > 0 {
       StandardError.tell(
         "\(Formatting.grouped(reader.unreadable)) more could not be read when it was exported")
@@ -120,14 +110,14 @@ struct ImportCommand: ParsableCommand {
     // Opened first, so that an unreadable input leaves no new cache behind.
     var work = try ImportRun(
       from: source, options, intoCacheAt: directory.path, isUnarchivedByClosure: false)
-    let bar = ProgressBar()
-    let start = Platform.nanoseconds()
+    let bar = Progress()
     let progress: (ImportProgress) -> Void = { progress in
-      bar?.show(progress.report.examined, of: progress.total, nanoseconds: Platform.nanoseconds() - start)
+      if bar.total != progress.total { bar.total = progress.total }
+      bar.show(progress.report.examined)
     }
     let result = Result {
       try opening(directory) { cache in
-        defer { bar?.clear() }
+        defer { bar.end() }
         return try work.run(into: cache, storing: !dryRun, progress) { interruption.hasHappened }
       }
     }
@@ -137,13 +127,12 @@ struct ImportCommand: ParsableCommand {
   private func conclude(_ result: Result<ImportReport, any Error>) throws {
     switch result {
     case .success(let report):
-      let summary = ImportSummary(report)
-      try write(summary)
-      try requireComplete(summary)
+      try Report(report).write(json: json)
+      try requireComplete(report)
       let rest = report.refusalCounts.filter { $0.key != .notAFile && $0.key != .extendedData }.values.reduce(0, +)
       if rest > 0 { throw ToolError(.dataError, "not everything was taken: \(Formatting.grouped(rest)) failed") }
     case .failure(let error):
-      if let report = (error as? ImportError)?.report, report.examined > 0 { try write(ImportSummary(report)) }
+      if let report = (error as? ImportError)?.report, report.examined > 0 { try Report(report).write(json: json) }
       throw error
     }
   }
@@ -170,49 +159,29 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   }
 }
 
-struct ImportSummary: Encodable {
-  let examined: Int
-  let taken: Int
-  let takenBytes: Int
-  let present: Int
-  let expired: Int
-  let refused: Int
-  let refusalCounts: [String: Int]
-  let refusals: [Refusal]
-  let isComplete: Bool
-  let isDryRun: Bool
-
-  struct Refusal: Encodable {
-    let key: String
-    let reason: String
-    let message: String
+extension Report {
+  private struct Refusal: Encodable {
+    let key, reason, message: String
   }
 
-  init(_ report: ImportReport) {
-    examined = report.examined
-    taken = report.taken
-    takenBytes = report.takenBytes
-    present = report.present
-    expired = report.expired
-    refused = report.refused
-    refusalCounts = Dictionary(uniqueKeysWithValues: report.refusalCounts.map { ("\($0.key)", $0.value) })
-    refusals = report.refusals.map { Refusal(key: $0.key, reason: "\($0.reason)", message: $0.message) }
-    isComplete = report.isComplete
-    isDryRun = report.isDryRun
-  }
-
-  var text: String {
-    var table = TextTable([.left, .right])
-    table.append([isDryRun ? "would be taken" : "taken", Formatting.grouped(taken)])
-    table.append(["  bytes", Formatting.grouped(takenBytes)])
-    table.append(["already there", Formatting.grouped(present)])
-    table.append(["expired", Formatting.grouped(expired)])
-    table.append(["not taken", Formatting.grouped(refused)])
-    let lines = refusals.map {
+  fileprivate init(_ report: ImportReport) {
+    self.init(.right)
+    add("examined", report.examined)
+    add("taken", report.taken, report.isDryRun ? "would be taken" : "taken")
+    add("takenBytes", report.takenBytes, "  bytes")
+    add("present", report.present, "already there")
+    add("expired", report.expired, "expired")
+    add("refused", report.refused, "not taken")
+    add("isComplete", report.isComplete)
+    add("isDryRun", report.isDryRun)
+    let counts = Dictionary(uniqueKeysWithValues: report.refusalCounts.map { ("\($0.key)", $0.value) })
+    add("refusalCounts", counts)
+    add("refusals", report.refusals.map { Refusal(key: $0.key, reason: "\($0.reason)", message: $0.message) })
+    notes = report.refusals.map {
       "\($0.key.isEmpty ? "" : Formatting.key($0.key) + ": ")\(Formatting.line($0.message))\n"
-    }
-    let more = refusalCounts.values.reduce(0, +) - refusals.count
-    return table.text + lines.joined() + (more > 0 ? "… and \(Formatting.grouped(more)) more like these\n" : "")
+    }.joined()
+    let more = counts.values.reduce(0, +) - report.refusals.count
+    if more > 0 { notes += "… and \(Formatting.grouped(more)) more like these\n" }
   }
 }
 

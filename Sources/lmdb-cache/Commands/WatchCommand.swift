@@ -4,27 +4,21 @@ import LMDBCaching
 
 struct WatchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "watch",
-    abstract: "Writes what happens to the entries of a cache, as it happens, whichever process does it.",
-    discussion: """
-      One line for each change, with when it was seen (UTC), what it is, the size and the format of the value that was \
-      set, and the key. Characters of keys that would garble a line are escaped; --json gives keys as they are.
+    "watch", "Writes what happens to the entries of a cache, as it happens, whichever process does it.",
+    """
+    One line for each change: when it was seen (UTC), the kind of change, the size and format of a value that was set, \
+    and the key, with control characters escaped. --json gives keys as they are.
 
-      The cache is not opened, and nothing in it is changed. It is looked at as often as something was committed, and \
-      for at most a tenth of the time: what happens to a key in between is one line, the last. An entry that goes to \
-      keep a limit is removed, as far as can be seen. Where there are more entries than can be kept in mind \
-      (\(Formatting.grouped(trackingLimit)), or 16 MB of keys), "missed" says that something has changed, and no more: \
-      a --prefix helps.
+    Reads the cache without opening it, at most a tenth of the time; only the last of several quick changes of a key is \
+    shown. Evictions appear as removals. With more than \(Formatting.grouped(trackingLimit)) entries, or 16 MB of keys, \
+    "missed" says only that something changed: give a --prefix.
 
-      It goes on until Ctrl-C, or until nobody reads its output. A cache that is deleted is waited for a few seconds, \
-      as processes that have it open make it anew.
+    Ends with Ctrl-C, or when its output is closed. Waits a few seconds for a deleted cache to be created again.
 
-      Examples:
-        lmdb-cache watch --prefix user: --cache ./demo
-        lmdb-cache watch --json --cache ./demo | jq -r 'select(.change == "expired").key'
-
-      \(ExitStatus.explanation)
-      """)
+    Examples:
+      lmdb-cache watch --prefix user: --cache ./demo
+      lmdb-cache watch --json --cache ./demo | jq -r 'select(.change == "expired").key'
+    """)
 
   @OptionGroup var option: CacheOption
   @Option(help: "Tells only of keys that start with this, byte for byte.") var prefix = ""
@@ -82,7 +76,8 @@ struct WatchCommand: ParsableCommand {
 
   private func follower() throws -> CacheFollower {
     let follower = CacheFollower(
-      try CacheOpening.reader(option.cache), prefix: prefix, trackingLimit: Self.trackingLimit)
+      try CacheOpening.reader(at: CacheLocation.directory(option.cache)), prefix: prefix,
+      trackingLimit: Self.trackingLimit)
     // Starts from the current contents.
     try follower.follow { _ in }
     return follower
@@ -141,13 +136,9 @@ struct ChangeLine: Encodable {
     let time = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     let size = size.map { Formatting.grouped($0) } ?? "-"
     let cells = [
-      time, Self.padded(change, 11), String(repeating: " ", count: max(0, 11 - size.count)) + size,
-      Self.padded(format ?? "-", 15), key.map(Formatting.key) ?? "-",
+      time, Formatting.padded(change, 11), Formatting.padded(size, -11), Formatting.padded(format ?? "-", 15),
+      key.map(Formatting.key) ?? "-",
     ]
     return cells.joined(separator: "  ")
-  }
-
-  private static func padded(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
   }
 }

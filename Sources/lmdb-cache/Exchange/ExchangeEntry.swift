@@ -7,69 +7,49 @@ import LMDBCaching
 /// When it was created and accessed are seconds since 1970, other times nanoseconds, as the cache has them. The stamp,
 /// which orders the writes of one cache, is not among them.
 enum ExchangeEntry {
-  private enum Name {
-    static let key = "key"
-    static let format = "format"
-    static let created = "created"
-    static let lastAccess = "lastAccess"
-    static let expires = "expires"
-    static let refresh = "refresh"
-    static let kept = "kept"
-    static let cost = "cost"
-    static let tags = "tags"
-    static let revision = "revision"
-    static let uses = "uses"
-    static let transformed = "transformed"
-    static let absence = "absence"
-    static let all: Set<String> = [
-      key, format, created, lastAccess, expires, refresh, kept, cost, tags, revision, uses, transformed, absence,
-      ExchangeValue.name, ExchangeValue.bytesName, ExchangeValue.base64Name,
-    ]
-  }
-
   static func fields(of record: EntryRecord) -> ExchangeFormat.Fields {
     var fields: ExchangeFormat.Fields = [
-      (Name.key, .text(record.key)), (Name.format, .text("\(record.format)")), ExchangeValue.field(of: record),
-      (Name.created, .integer(Int128(record.created))), (Name.lastAccess, .integer(Int128(record.lastAccess))),
-      (Name.cost, .integer(Int128(record.entry.cost))),
+      (.key, .text(record.key)), (.format, .text("\(record.format)")), ExchangeValue.field(of: record),
+      (.created, .integer(Int128(record.created))), (.lastAccess, .integer(Int128(record.lastAccess))),
+      (.cost, .integer(Int128(record.entry.cost))),
     ]
-    func add(_ name: String, _ number: some FixedWidthInteger) {
+    func add(_ name: ExchangeFormat.Name, _ number: some FixedWidthInteger) {
       if number != 0 { fields.append((name, .integer(Int128(number)))) }
     }
-    add(Name.expires, record.expires)
-    add(Name.refresh, record.refresh)
-    add(Name.kept, record.kept)
+    add(.expires, record.expires)
+    add(.refresh, record.refresh)
+    add(.kept, record.kept)
     let tags = record.tagHashes
-    if !tags.isEmpty { fields.append((Name.tags, .list(tags.map { .integer(Int128($0)) }))) }
-    add(Name.revision, record.revision)
-    add(Name.uses, record.uses)
-    if record.isTransformed { fields.append((Name.transformed, .bool(true))) }
-    if record.isAbsence { fields.append((Name.absence, .bool(true))) }
+    if !tags.isEmpty { fields.append((.tags, .list(tags.map { .integer(Int128($0)) }))) }
+    add(.revision, record.revision)
+    add(.uses, record.uses)
+    if record.isTransformed { fields.append((.transformed, .bool(true))) }
+    if record.isAbsence { fields.append((.absence, .bool(true))) }
     return fields
   }
 
   /// - Parameter prefix: What is put in front of the key.
   static func record(_ fields: [String: ExchangeFormat.Field], prefix: String) throws(ExchangeProblem) -> EntryRecord {
     let reader = FieldReader(fields)
-    try reader.refuse(otherThan: Name.all)
-    let key = try reader.required(Name.key, reader.text(Name.key))
-    let name = try reader.required(Name.format, reader.text(Name.format))
+    try reader.refuseUnknown()
+    let key = try reader.required(.key, reader.text(.key))
+    let name = try reader.required(.format, reader.text(.format))
     guard let format = ExchangeValue.format(named: name) else {
       throw ExchangeProblem("there is no format “\(Formatting.key(name))”")
     }
-    let isTransformed = try reader.bool(Name.transformed) ?? false
+    let isTransformed = try reader.bool(.transformed) ?? false
     let stored = try ExchangeValue.stored(reader, format, isTransformed: isTransformed)
-    let created: UInt32 = try reader.required(Name.created, reader.integer(Name.created))
-    let lastAccess: UInt32 = try reader.integer(Name.lastAccess) ?? created
-    let cost: Int = try reader.required(Name.cost, reader.integer(Name.cost))
+    let created: UInt32 = try reader.required(.created, reader.integer(.created))
+    let lastAccess: UInt32 = try reader.integer(.lastAccess) ?? created
+    let cost: Int = try reader.required(.cost, reader.integer(.cost))
     let (expires, refresh, kept): (Int64, Int64, Int64) = (
-      try reader.integer(Name.expires) ?? 0, try reader.integer(Name.refresh) ?? 0,
-      try reader.integer(Name.kept) ?? 0
+      try reader.integer(.expires) ?? 0, try reader.integer(.refresh) ?? 0,
+      try reader.integer(.kept) ?? 0
     )
     let (revision, uses): (UInt64, UInt8) = (
-      try reader.integer(Name.revision) ?? 0, try reader.integer(Name.uses) ?? 0
+      try reader.integer(.revision) ?? 0, try reader.integer(.uses) ?? 0
     )
-    let (tags, isAbsence) = (try reader.hashes(Name.tags), try reader.bool(Name.absence) ?? false)
+    let (tags, isAbsence) = (try reader.hashes(.tags), try reader.bool(.absence) ?? false)
     do throws(CacheError) {
       return try EntryRecord(
         key: prefix + key, format: format, stored: stored, created: created, lastAccess: lastAccess, cost: cost,
@@ -86,11 +66,6 @@ enum ExchangeEntry {
 enum ExchangeValue {
   typealias Field = ExchangeFormat.Field
 
-  static let name = "value"
-  static let bytesName = "bytes"
-  /// What bytes are called in JSON.
-  static let base64Name = "base64"
-
   private static let formats = Dictionary(
     uniqueKeysWithValues: (UInt8.min...UInt8.max).map { number in
       let format = ArchiveFormat(rawValue: number)
@@ -101,9 +76,9 @@ enum ExchangeValue {
 
   // MARK: Out
 
-  static func field(of record: EntryRecord) -> (key: String, value: Field) {
-    if !record.isTransformed, let field = readable(record.stored, record.format) { return (name, field) }
-    return (bytesName, .bytes(record.stored))
+  static func field(of record: EntryRecord) -> (key: ExchangeFormat.Name, value: Field) {
+    if !record.isTransformed, let field = readable(record.stored, record.format) { return (.value, field) }
+    return (.bytes, .bytes(record.stored))
   }
 
   private static func readable(_ stored: Data, _ format: ArchiveFormat) -> Field? {
@@ -139,12 +114,13 @@ enum ExchangeValue {
   static func stored(
     _ reader: FieldReader, _ format: ArchiveFormat, isTransformed: Bool
   ) throws(ExchangeProblem) -> Data {
-    let given = [name, bytesName, base64Name].filter(reader.has)
+    let given = [ExchangeFormat.Name.value, .bytes, .base64].filter(reader.has)
     guard given.count == 1 else {
       throw ExchangeProblem(
-        given.isEmpty ? "there is no value" : "there is more than one value: \(given.joined(separator: ", "))")
+        given.isEmpty
+          ? "there is no value" : "there is more than one value: \(given.map(\.rawValue).joined(separator: ", "))")
     }
-    if given != [name] { return try reader.required(given[0], reader.bytes(given[0])) }
+    if given != [.value] { return try reader.required(given[0], reader.bytes(given[0])) }
     guard !isTransformed, let stored = try archive(reader, format) else {
       throw ExchangeProblem("the value of an entry with the format “\(format)” is given as bytes")
     }
@@ -153,23 +129,23 @@ enum ExchangeValue {
 
   private static func archive(_ reader: FieldReader, _ format: ArchiveFormat) throws(ExchangeProblem) -> Data? {
     switch format {
-    case .string, .url: return Data(try reader.required(name, reader.text(name)).utf8)
-    case .bool: return Data([try reader.required(name, reader.bool(name)) ? 1 : 0])
+    case .string, .url: return Data(try reader.required(.value, reader.text(.value)).utf8)
+    case .bool: return Data([try reader.required(.value, reader.bool(.value)) ? 1 : 0])
     case .signedInteger:
-      let value: Int64 = try reader.required(name, reader.integer(name))
+      let value: Int64 = try reader.required(.value, reader.integer(.value))
       return bytes(UInt64(bitPattern: value))
     case .unsignedInteger:
-      let value: UInt64 = try reader.required(name, reader.integer(name))
+      let value: UInt64 = try reader.required(.value, reader.integer(.value))
       return bytes(value)
-    case .double, .date: return bytes(try reader.required(name, reader.double(name)).bitPattern)
+    case .double, .date: return bytes(try reader.required(.value, reader.double(.value)).bitPattern)
     case .float:
-      let value = try reader.required(name, reader.double(name))
+      let value = try reader.required(.value, reader.double(.value))
       guard let float = Float(exactly: value) else {
         throw ExchangeProblem("\(value) is no number of single precision")
       }
       return bytes(float.bitPattern)
     case .uuid:
-      guard let uuid = UUID(uuidString: try reader.required(name, reader.text(name))) else {
+      guard let uuid = UUID(uuidString: try reader.required(.value, reader.text(.value))) else {
         throw ExchangeProblem("the value is no UUID")
       }
       return withUnsafeBytes(of: uuid.uuid) { Data($0) }

@@ -12,7 +12,16 @@ enum ExchangeFormat: String, ExpressibleByArgument, CaseIterable {
   case cbor
 
   typealias Field = CBORField
-  typealias Fields = [(key: String, value: Field)]
+  typealias Fields = [(key: Name, value: Field)]
+
+  enum Name: String, CaseIterable {
+    case key, format, created, lastAccess, expires, refresh, kept, cost, tags, revision, uses, transformed, absence
+    /// The value; if it is not readable, its bytes, in JSON as text.
+    case value, bytes, base64
+    // The header and the end.
+    case version = "lmdb-cache-export"
+    case durability, entries, unreadable
+  }
 
   static var allValueDescriptions: [String: String] {
     ["jsonl": "JSON lines: an object a line", "cbor": "a CBOR sequence (RFC 8742) of maps"]
@@ -21,10 +30,6 @@ enum ExchangeFormat: String, ExpressibleByArgument, CaseIterable {
   // MARK: The header and the end
 
   static let version: Int128 = 1
-  static let versionName = "lmdb-cache-export"
-  static let durabilityName = "durability"
-  static let entriesName = "entries"
-  static let unreadableName = "unreadable"
 }
 
 extension ExchangeFormat {
@@ -78,27 +83,28 @@ struct ExchangeProblem: Error {
 /// The fields of an object or map, by types.
 struct FieldReader {
   typealias Field = ExchangeFormat.Field
+  typealias Name = ExchangeFormat.Name
 
   private let fields: [String: Field]
 
   init(_ fields: [String: Field]) { self.fields = fields }
 
-  /// A field that is not known says something about the entry, which would be lost.
-  func refuse(otherThan names: Set<String>) throws(ExchangeProblem) {
-    if let other = fields.keys.filter({ !names.contains($0) }).min() {
+  /// Refuses a field that is not known: it says something about the entry, which would be lost.
+  func refuseUnknown() throws(ExchangeProblem) {
+    if let other = fields.keys.filter({ Name(rawValue: $0) == nil }).min() {
       throw ExchangeProblem("a field “\(Formatting.key(other))” is not known: a newer version may have written it")
     }
   }
 
-  func has(_ name: String) -> Bool { fields[name] != nil }
+  func has(_ name: Name) -> Bool { fields[name.rawValue] != nil }
 
-  func required<Value>(_ name: String, _ value: Value?) throws(ExchangeProblem) -> Value {
+  func required<Value>(_ name: Name, _ value: Value?) throws(ExchangeProblem) -> Value {
     guard let value else { throw ExchangeProblem("there is no “\(name)”") }
     return value
   }
 
-  func text(_ name: String) throws(ExchangeProblem) -> String? {
-    switch fields[name] {
+  func text(_ name: Name) throws(ExchangeProblem) -> String? {
+    switch fields[name.rawValue] {
     case nil: return nil
     case .text(let text)?: return text
     case let other?: throw wrong(name, other, "text")
@@ -106,8 +112,8 @@ struct FieldReader {
   }
 
   /// Also one that is text: JSON's readers keep no more than 53 bits of a number.
-  func integer<Value: FixedWidthInteger>(_ name: String) throws(ExchangeProblem) -> Value? {
-    guard let field = fields[name] else { return nil }
+  func integer<Value: FixedWidthInteger>(_ name: Name) throws(ExchangeProblem) -> Value? {
+    guard let field = fields[name.rawValue] else { return nil }
     let integer: Int128
     switch field {
     case .integer(let value): integer = value
@@ -122,8 +128,8 @@ struct FieldReader {
     return value
   }
 
-  func double(_ name: String) throws(ExchangeProblem) -> Double? {
-    switch fields[name] {
+  func double(_ name: Name) throws(ExchangeProblem) -> Double? {
+    switch fields[name.rawValue] {
     case nil: return nil
     case .double(let value)?: return value
     // What other programs make of 1.0.
@@ -132,8 +138,8 @@ struct FieldReader {
     }
   }
 
-  func bool(_ name: String) throws(ExchangeProblem) -> Bool? {
-    switch fields[name] {
+  func bool(_ name: Name) throws(ExchangeProblem) -> Bool? {
+    switch fields[name.rawValue] {
     case nil: return nil
     case .bool(let value)?: return value
     case let other?: throw wrong(name, other, "true or false")
@@ -141,8 +147,8 @@ struct FieldReader {
   }
 
   /// Bytes, or what is text in base64.
-  func bytes(_ name: String) throws(ExchangeProblem) -> Data? {
-    switch fields[name] {
+  func bytes(_ name: Name) throws(ExchangeProblem) -> Data? {
+    switch fields[name.rawValue] {
     case nil: return nil
     case .bytes(let data)?: return data
     case .text(let text)?:
@@ -153,8 +159,8 @@ struct FieldReader {
   }
 
   /// Numbers of 64 bits, or what is text of 16 hexadecimal digits.
-  func hashes(_ name: String) throws(ExchangeProblem) -> [UInt64] {
-    guard let field = fields[name] else { return [] }
+  func hashes(_ name: Name) throws(ExchangeProblem) -> [UInt64] {
+    guard let field = fields[name.rawValue] else { return [] }
     guard case .list(let list) = field else { throw wrong(name, field, "a list") }
     var hashes: [UInt64] = []
     for element in list {
@@ -175,7 +181,7 @@ struct FieldReader {
     return hashes
   }
 
-  private func wrong(_ name: String, _ field: Field, _ expected: String) -> ExchangeProblem {
+  private func wrong(_ name: Name, _ field: Field, _ expected: String) -> ExchangeProblem {
     ExchangeProblem("“\(name)” is \(field.kind), and has to be \(expected)")
   }
 }

@@ -34,14 +34,14 @@ final class ExchangeReader {
         throw ExchangeProblem("there is nothing in it")
       }
       let header = FieldReader(fields)
-      guard let version: Int64 = try header.integer(ExchangeFormat.versionName) else {
+      guard let version: Int64 = try header.integer(.version) else {
         throw ExchangeProblem("it does not begin as an export of this tool does")
       }
       guard version == ExchangeFormat.version else {
         throw ExchangeProblem(
           "it has version \(version), and this tool reads \(ExchangeFormat.version): use the one that wrote it")
       }
-      durability = try header.text(ExchangeFormat.durabilityName).map { (name) throws(ExchangeProblem) in
+      durability = try header.text(.durability).map { (name) throws(ExchangeProblem) in
         guard let durability = Durability(argument: name) else {
           throw ExchangeProblem("there is no durability “\(Formatting.key(name))”")
         }
@@ -65,7 +65,7 @@ final class ExchangeReader {
       guard let fields = try Self.next(input, format, limit: Self.entryLimit) else {
         throw ExchangeProblem("it ends here, before its end: the rest was cut off")
       }
-      guard fields[ExchangeFormat.entriesName] == nil else {
+      guard fields[ExchangeFormat.Name.entries.rawValue] == nil else {
         try end(FieldReader(fields))
         return nil
       }
@@ -77,11 +77,11 @@ final class ExchangeReader {
   }
 
   private func end(_ end: FieldReader) throws {
-    guard let written: Int = try end.integer(ExchangeFormat.entriesName), written == entries else {
+    guard let written: Int = try end.integer(.entries), written == entries else {
       throw ExchangeProblem(
         "its end tells of another number of entries than the \(Formatting.grouped(entries)) that are in it")
     }
-    unreadable = try end.integer(ExchangeFormat.unreadableName) ?? 0
+    unreadable = try end.integer(.unreadable) ?? 0
     guard try Self.next(input, format, limit: Self.headerLimit) == nil else {
       throw ExchangeProblem("something follows its end")
     }
@@ -159,7 +159,7 @@ struct ExchangeImport {
 
   /// Reads to the end, or until it is interrupted. What was read before a failure is stored.
   mutating func run(
-    _ reader: ExchangeReader, prefix: String, progress: inout Progress, _ isInterrupted: () -> Bool
+    _ reader: ExchangeReader, prefix: String, progress: Progress, _ isInterrupted: () -> Bool
   ) throws {
     do {
       while !isInterrupted() {
@@ -228,17 +228,8 @@ final class ExchangeInput {
 
   /// - Parameter path: `-` is standard input.
   init(path: String) throws(ToolError) {
-    if path == "-" {
-      (handle, name) = (.standardInput, "standard input")
-      return
-    }
-    name = path
-    do {
-      handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-    } catch {
-      let reason = Platform.reason(of: error)
-      throw ToolError(reason.isPermissionDenied ? .noPermission : .noInput, "cannot open \(path): \(reason.text)")
-    }
+    name = path == "-" ? "standard input" : path
+    handle = path == "-" ? .standardInput : try InputFile.open(path)
   }
 
   /// How many bytes are at hand.

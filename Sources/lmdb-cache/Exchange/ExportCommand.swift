@@ -2,33 +2,28 @@ import ArgumentParser
 import CBORCoding
 import Foundation
 import LMDBCaching
+import Platform
 
 struct ExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export",
-    abstract: "Writes all entries of a cache in a form that import takes back without loss.",
-    discussion: """
-      JSON lines, an object an entry: the key, the format, when it was created and last accessed (seconds since 1970), \
-      when it expires (nanoseconds; refresh and kept are the other times of a load's options), cost, the hashes of its \
-      tags, and the value: text, a number or a boolean where that tells every byte of it, else base64. Integers that \
-      have more than 53 bits are text. A first line names the version of the form, a last one tells how many entries \
-      there are. With --format cbor the same as a CBOR sequence (RFC 8742). Expired entries are not written, unless \
-      they are kept for loads. Values that went through transforms, such as encryption, are written as they are stored.
+    "export", "Writes all entries of a cache in a form that import takes back without loss.",
+    """
+    JSON lines, an object for each entry: key, format, when it was created and last accessed (seconds since 1970), when \
+    it expires (nanoseconds; also refresh and kept, of a load's options), cost, hashes of its tags, and the value: text, \
+    a number or a boolean if that is exact, else base64. Integers of more than 53 bits are text. The first line has the \
+    version, the last one the number of entries. --format cbor writes the same as a CBOR sequence (RFC 8742). Expired \
+    entries are skipped, unless they are kept for loads. Transformed values, such as encrypted ones, stay so.
 
-      The cache is only looked at, page by page: while others write, it is not one moment that is written, and a message \
-      says so. --consistent opens the cache as its own programs do, and writes one state of it.
+    Reads the cache without opening it, in parts, which are not of one moment if others write; a message says so. \
+    --consistent opens the cache, and writes one state of it. A file given with --output appears when it is complete.
 
-      A file that is named with --output gets its name when it is whole.
+    Examples:
+      lmdb-cache export --cache ./demo | jq -r 'select(.format == "string") | .value'
+      lmdb-cache export --cache ./demo --format cbor --output demo.cbor
+      lmdb-cache export --cache ./old --prefix user: | lmdb-cache import - --cache ./new
 
-      Examples:
-        lmdb-cache export --cache ./demo | jq -r 'select(.format == "string") | .value'
-        lmdb-cache export --cache ./demo --format cbor --output demo.cbor
-        lmdb-cache export --cache ./old --prefix user: | lmdb-cache import - --cache ./new
-
-      Exits with 4 if an entry is damaged and was left out; its key is told.
-
-      \(ExitStatus.explanation)
-      """)
+    Exits with 4 if an entry is damaged and was left out; a message names its key.
+    """)
 
   @OptionGroup var option: CacheOption
   @Option(help: ArgumentHelp("Only keys that begin like this.", valueName: "text")) var prefix = ""
@@ -80,7 +75,7 @@ struct ExportCommand: ParsableCommand {
     _ forEachRecord: (_ onDamage: (CacheError) -> Void, _ body: (EntryRecord) throws -> Bool) throws -> Void
   ) throws -> Int {
     let output = try ExchangeOutput(path: output)
-    var progress = Progress(total: total)
+    let progress = Progress(total: total)
     defer { progress.end() }
     do {
       let writer = try ExchangeWriter(output, format, durability: durability)
@@ -114,8 +109,8 @@ final class ExchangeWriter {
   init(_ output: ExchangeOutput, _ format: ExchangeFormat, durability: Durability?) throws(ToolError) {
     self.output = output
     self.format = format
-    var header: ExchangeFormat.Fields = [(ExchangeFormat.versionName, .integer(ExchangeFormat.version))]
-    if let durability { header.append((ExchangeFormat.durabilityName, .text("\(durability)"))) }
+    var header: ExchangeFormat.Fields = [(.version, .integer(ExchangeFormat.version))]
+    if let durability { header.append((.durability, .text("\(durability)"))) }
     try write(header)
   }
 
@@ -127,8 +122,8 @@ final class ExchangeWriter {
   /// - Parameter unreadable: How many entries could not be read.
   func finish(unreadable: Int) throws(ToolError) {
     try write([
-      (ExchangeFormat.entriesName, .integer(Int128(entries))),
-      (ExchangeFormat.unreadableName, .integer(Int128(unreadable))),
+      (.entries, .integer(Int128(entries))),
+      (.unreadable, .integer(Int128(unreadable))),
     ])
     try output.finish()
   }
@@ -136,7 +131,7 @@ final class ExchangeWriter {
   private func write(_ fields: ExchangeFormat.Fields) throws(ToolError) {
     switch format {
     case .jsonl: try output.write(JSONLine.encode(fields))
-    case .cbor: try output.write(CBORSequence.encode(fields.map { (key: $0.key, value: $0.value) }))
+    case .cbor: try output.write(CBORSequence.encode(fields.map { (key: $0.key.rawValue, value: $0.value) }))
     }
   }
 }
@@ -161,7 +156,7 @@ final class ExchangeOutput {
     }
     name = path
     // What is no file has no other name to get: a FIFO, say.
-    if Platform.isFile(path) ?? true {
+    if Platform.statusError(ofFileAt: path) != nil || Platform.size(ofFileAt: path) != nil {
       // Not the link gets what is written, but what it leads to.
       let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
       let (descriptor, temporary) = try Platform.makeTemporaryFile(beside: path)
@@ -177,8 +172,8 @@ final class ExchangeOutput {
     }
   }
 
-  func write(_ data: Data) throws(ToolError) {
-    buffer.append(data)
+  func write(_ bytes: some DataProtocol) throws(ToolError) {
+    buffer.append(contentsOf: bytes)
     if buffer.count >= Self.partSize { try flush() }
   }
 
@@ -200,7 +195,7 @@ final class ExchangeOutput {
     try flush()
     guard let temporaryPath, let path else { return }
     try writing { try handle.synchronize() }
-    try Platform.rename(temporaryPath, to: path)
+    try Platform.move(temporaryPath, to: path)
   }
 
   /// Removes what was written of a file.
@@ -218,34 +213,30 @@ enum JSONLine {
   private static let greatestSafe: Int128 = 1 << 53 - 1
 
   /// The object and a line feed.
-  static func encode(_ fields: ExchangeFormat.Fields) -> Data {
-    var out = Data([UInt8(ascii: "{")])
+  static func encode(_ fields: ExchangeFormat.Fields) -> [UInt8] {
+    var out = [UInt8(ascii: "{")]
     for (index, (name, field)) in fields.enumerated() {
       if index > 0 { out.append(UInt8(ascii: ",")) }
-      var name = name
-      if case .bytes = field { name = ExchangeValue.base64Name }
-      append(name, to: &out)
+      JSONWriter.append((name == .bytes ? .base64 : name).rawValue, to: &out)
       out.append(UInt8(ascii: ":"))
       append(field, to: &out)
     }
-    out.append(contentsOf: Array("}\n".utf8))
+    out += "}\n".utf8
     return out
   }
 
-  private static func append(_ field: Field, to out: inout Data) {
+  private static func append(_ field: Field, to out: inout [UInt8]) {
     switch field {
-    case .text(let text): append(text, to: &out)
+    case .text(let text): JSONWriter.append(text, to: &out)
     case .bytes(let data):
-      out.append(UInt8(ascii: "\""))
-      out.append(data.base64EncodedData())
-      out.append(UInt8(ascii: "\""))
+      out += [UInt8(ascii: "\"")] + data.base64EncodedData() + [UInt8(ascii: "\"")]
     case .integer(let integer):
       // Readers that take numbers for doubles would change it.
       let isSafe = -greatestSafe...greatestSafe ~= integer
-      out.append(contentsOf: Array((isSafe ? "\(integer)" : "\"\(integer)\"").utf8))
-    case .double(let double): out.append(contentsOf: Array("\(double)".utf8))
-    case .bool(let bool): out.append(contentsOf: Array((bool ? "true" : "false").utf8))
-    case .null: out.append(contentsOf: Array("null".utf8))
+      out += (isSafe ? "\(integer)" : "\"\(integer)\"").utf8
+    case .double(let double): out += "\(double)".utf8
+    case .bool(let bool): out += (bool ? "true" : "false").utf8
+    case .null: out += "null".utf8
     case .list(let list):
       out.append(UInt8(ascii: "["))
       for (index, element) in list.enumerated() {
@@ -253,31 +244,12 @@ enum JSONLine {
         // Hashes, whose digits say more than their numbers.
         if case .integer(let hash) = element, let hash = UInt64(exactly: hash) {
           let digits = String(hash, radix: 16)
-          append(String(repeating: "0", count: 16 - digits.utf8.count) + digits, to: &out)
+          JSONWriter.append(String(repeating: "0", count: 16 - digits.utf8.count) + digits, to: &out)
         } else {
           append(element, to: &out)
         }
       }
       out.append(UInt8(ascii: "]"))
     }
-  }
-
-  private static func append(_ text: String, to out: inout Data) {
-    out.append(UInt8(ascii: "\""))
-    var part: [UInt8] = []
-    part.reserveCapacity(text.utf8.count + 8)
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): part += [UInt8(ascii: "\\"), byte]
-      case UInt8(ascii: "\n"): part += Array("\\n".utf8)
-      case UInt8(ascii: "\r"): part += Array("\\r".utf8)
-      case UInt8(ascii: "\t"): part += Array("\\t".utf8)
-      // Controls, and DEL, which means something to some terminals.
-      case 0..<0x20, 0x7F: part += Array(String(format: "\\u%04x", byte).utf8)
-      default: part.append(byte)
-      }
-    }
-    out.append(contentsOf: part)
-    out.append(UInt8(ascii: "\""))
   }
 }

@@ -58,9 +58,10 @@ enum Formatting {
     }
   }
 
-  /// Describes a B+ tree.
-  static func tree(levels: Int, _ branchPages: Int, _ leafPages: Int, _ overflowPages: Int) -> String {
-    "\(levels) levels, \(grouped(branchPages)) branch, \(grouped(leafPages)) leaf and \(grouped(overflowPages)) overflow pages"
+  /// - Parameter width: Negative to align right.
+  static func padded(_ text: String, _ width: Int) -> String {
+    let padding = String(repeating: " ", count: max(0, abs(width) - text.count))
+    return width < 0 ? padding + text : text + padding
   }
 
   static func date(_ date: Date) -> String { date.formatted(.iso8601) }

@@ -1,4 +1,5 @@
 import Foundation
+import LMDBCaching
 
 /// The destination of data only.
 enum StandardOutput {
@@ -38,11 +39,63 @@ enum JSONOutput {
   }
 }
 
+/// The figures that a command prints: a table, or with `--json` an object.
+struct Report: Encodable {
+  private struct Name: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  private var members: [(name: String, value: any Encodable)] = []
+  private var table: TextTable
+  /// Text after the table.
+  var notes = ""
+
+  init(_ alignment: TextTable.Alignment = .left) { table = TextTable([.left, alignment]) }
+
+  /// Adds a member of the object, which is absent if `nil`, and with a label a line of the table.
+  ///
+  /// - Parameter text: The line's text; by default the value, with grouped digits.
+  mutating func add(_ name: String, _ value: (any Encodable)?, _ label: String? = nil, _ text: String? = nil) {
+    if let value { members.append((name, value)) }
+    guard let label else { return }
+    let number = (value as? any BinaryInteger).map { Formatting.grouped($0) }
+    if let text = text ?? number ?? value.map({ "\($0)" }) { table.append([label, text]) }
+  }
+
+  /// Adds the figures of a B+ tree.
+  mutating func addTree(_ name: String, _ depth: Int, branch: Int, leaf: Int, overflow: Int) {
+    add("branchPages", branch)
+    add("leafPages", leaf)
+    add("overflowPages", overflow)
+    let pages = [branch, leaf, overflow].map { Formatting.grouped($0) }
+    add(name, depth, "tree", "\(depth) levels, \(pages[0]) branch, \(pages[1]) leaf and \(pages[2]) overflow pages")
+  }
+
+  mutating func addPages(_ pages: Int, of size: Int) {
+    add("pageSize", size)
+    add("pages", pages, "pages", "\(Formatting.grouped(pages)) of \(Formatting.grouped(size)) bytes")
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Name.self)
+    for (name, value) in members { try container.encode(value, forKey: Name(stringValue: name)) }
+  }
+
+  /// Writes to standard output.
+  func write(json: Bool) throws {
+    try StandardOutput.write(json ? JSONOutput.encode(self) + "\n" : table.text + notes)
+  }
+}
+
 struct TextTable {
   enum Alignment { case left, right }
 
   let alignments: [Alignment]
-  private(set) var rows: [[String]] = []
+  private var rows: [[String]] = []
   private var widths: [Int]
 
   init(_ alignments: [Alignment]) {
@@ -53,7 +106,7 @@ struct TextTable {
   mutating func append(_ row: [String]) { rows.append(row) }
 
   /// The maximum width of a column: a longer cell shifts only its own line.
-  static let widest = 48
+  private static let widest = 48
 
   var text: String {
     var table = self
@@ -69,8 +122,8 @@ struct TextTable {
     return rows.map { row in
       var line = ""
       for (column, cell) in row.enumerated() {
-        let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
-        line += (column == 0 ? "" : "  ") + (alignments[column] == .left ? cell + padding : padding + cell)
+        let width = alignments[column] == .left ? widths[column] : -widths[column]
+        line += (column == 0 ? "" : "  ") + Formatting.padded(cell, width)
       }
       while line.last == " " { line.removeLast() }
       return line + "\n"
@@ -79,65 +132,56 @@ struct TextTable {
 }
 
 /// Progress on standard error, after the first second. Hidden if it is not a terminal.
-struct Progress {
-  private let bar = ProgressBar()
-  private let total: Int?
-  private let start = Platform.nanoseconds()
-  private var next: UInt64
+final class Progress {
+  private static let width = 30
+  private static let eraseLine = "\r\u{1B}[K"
+
+  /// `nil` if unknown, to show only the number. Another total starts over.
+  var total: Int? {
+    didSet {
+      end()
+      (start, done) = (Platform.nanoseconds(), 0)
+      next = start + 1_000_000_000
+    }
+  }
+  private let isHidden: Bool
   private var done = 0
+  private var start = Platform.nanoseconds()
+  private var next: UInt64
   private var isShown = false
 
-  /// - Parameter total: `nil` if unknown.
-  init(total: Int?) {
+  init(total: Int? = nil) {
     self.total = total
     next = start + 1_000_000_000
+    isHidden = !Platform.standardErrorIsTerminal || ProcessInfo.processInfo.environment["TERM"] == "dumb"
   }
 
-  mutating func advance(by count: Int = 1) {
-    done += count
-    guard let bar else { return }
+  func advance() { show(done + 1) }
+
+  /// Draws the line at most ten times a second.
+  func show(_ done: Int) {
+    self.done = done
+    if isHidden { return }
     let now = Platform.nanoseconds()
     if now < next { return }
-    bar.show(done, of: total, nanoseconds: now - start)
-    (next, isShown) = (now + 100_000_000, true)
-  }
-
-  /// Clears the line for other output.
-  mutating func end() {
-    if isShown { bar?.clear() }
-    isShown = false
-  }
-}
-
-/// A progress line on standard error; none if it is not a terminal.
-struct ProgressBar {
-  private static let width = 30
-  private let eraseLine = "\r\u{1B}[K"
-
-  init?() {
-    guard Platform.standardErrorIsTerminal, ProcessInfo.processInfo.environment["TERM"] != "dumb" else { return nil }
-  }
-
-  /// Redraws the line. Call at most ten times a second.
-  ///
-  /// - Parameter total: `nil` if unknown, to show only the number.
-  func show(_ done: Int, of total: Int?, nanoseconds: UInt64) {
     var line = Formatting.grouped(done)
     if let total {
       let filled = total <= 0 ? Self.width : Self.width * min(done, total) / total
       let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: Self.width - filled)
       line = "[\(bar)] \(line) of \(Formatting.grouped(total))"
     }
-    let rate = nanoseconds == 0 ? 0 : Int(Double(done) / Double(nanoseconds) * 1e9)
-    StandardError.write("\(eraseLine)\(line), \(Formatting.grouped(rate))/s")
+    let rate = Int(Double(done) / Double(now - start) * 1e9)
+    StandardError.write("\(Self.eraseLine)\(line), \(Formatting.grouped(rate))/s")
+    (next, isShown) = (now + 100_000_000, true)
   }
 
-  func clear() { StandardError.write(eraseLine) }
-}
+  /// Clears the line for other output.
+  func end() {
+    if isShown { StandardError.write(Self.eraseLine) }
+    isShown = false
+  }
 
-/// Shows the progress of work that takes longer than a second.
-enum ProgressWatch {
-  /// Runs `body`. After one second another thread draws the progress ten times a second.
+  /// Runs `body` while another thread shows the progress.
   ///
   /// - Parameters:
   ///   - total: `nil` if unknown.
@@ -145,19 +189,14 @@ enum ProgressWatch {
   static func during<R, E: Error>(
     of total: Int?, _ done: @escaping @Sendable () -> Int?, _ body: () throws(E) -> R
   ) throws(E) -> R {
-    guard let bar = ProgressBar() else { return try body() }
-    let start = Platform.nanoseconds()
     let end = DispatchSemaphore(value: 0)
     let cleared = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
-      var pause = DispatchTimeInterval.seconds(1)
-      var isShown = false
-      while end.wait(timeout: .now() + pause) == .timedOut, let number = done() {
-        bar.show(number, of: total, nanoseconds: Platform.nanoseconds() - start)
-        isShown = true
-        pause = .milliseconds(100)
+      let progress = Progress(total: total)
+      while !progress.isHidden, end.wait(timeout: .now() + .milliseconds(100)) == .timedOut, let number = done() {
+        progress.show(number)
       }
-      if isShown { bar.clear() }
+      progress.end()
       cleared.signal()
     }
     // Later output starts on a new line.
@@ -169,22 +208,15 @@ enum ProgressWatch {
   }
 }
 
-/// The progress of a copy whose total becomes known later.
-final class CopyProgress {
-  var total: Int? {
-    // Another attempt starts over.
-    didSet {
-      progress.end()
-      (progress, done) = (Progress(total: total), 0)
-    }
-  }
-  private var progress = Progress(total: nil)
-  private var done = 0
+/// Quantiles of measured times.
+struct Quantiles: Encodable {
+  let requests, p50Nanoseconds, p99Nanoseconds, p999Nanoseconds: Int
 
-  func show(_ done: Int) {
-    progress.advance(by: done - self.done)
-    self.done = done
+  /// `nil` if nothing was measured.
+  init?(_ histogram: LatencyHistogram) {
+    guard let median = histogram.quantile(0.5), let p99 = histogram.quantile(0.99),
+      let p999 = histogram.quantile(0.999)
+    else { return nil }
+    (requests, p50Nanoseconds, p99Nanoseconds, p999Nanoseconds) = (Int(histogram.count), median, p99, p999)
   }
-
-  func end() { progress.end() }
 }

@@ -1,14 +1,5 @@
-import Dispatch
 import Foundation
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// System calls that Foundation does not offer.
 enum Platform {
@@ -70,22 +61,7 @@ enum Platform {
     return (String(cString: strerror(Int32(error.code))), error.code == Int(EACCES))
   }
 
-  /// Creates a private empty directory.
-  static func makeTemporaryDirectory(in parent: String) throws(ToolError) -> String {
-    var template = Array((parent + "/lmdb-cache.XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else {
-      throw ToolError(.cannotCreate, "cannot create a directory in \(parent): \(String(cString: strerror(errno)))")
-    }
-    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
   // MARK: Files that get their names when they are whole
-
-  /// Whether a path leads to a file, following links; `nil` for a missing one.
-  static func isFile(_ path: String) -> Bool? {
-    var status = stat()
-    return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
-  }
 
   /// Creates an empty file next to a path, readable by this user only.
   static func makeTemporaryFile(beside path: String) throws(ToolError) -> (descriptor: Int32, path: String) {
@@ -99,15 +75,8 @@ enum Platform {
     return (descriptor, String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
   }
 
-  static func rename(_ path: String, to newPath: String) throws(ToolError) {
-    #if canImport(Glibc)
-      let status = Glibc.rename(path, newPath)
-    #elseif canImport(Musl)
-      let status = Musl.rename(path, newPath)
-    #else
-      let status = Darwin.rename(path, newPath)
-    #endif
-    guard status == 0 else {
+  static func move(_ path: String, to newPath: String) throws(ToolError) {
+    guard rename(path, newPath) == 0 else {
       throw ToolError(.cannotCreate, "cannot create \(newPath): \(String(cString: strerror(errno)))")
     }
   }
@@ -248,15 +217,18 @@ final class TerminalEvents {
 enum InputFile {
   static func contents(of path: String, unpacking: Bool = false) throws(ToolError) -> Data {
     if path == "-" { return try read(.standardInput, "standard input") }
-    let handle: FileHandle
+    let handle = try open(path)
+    if unpacking && path.hasSuffix(".xz") { return try unpacked(handle, path) }
+    return try read(handle, path)
+  }
+
+  static func open(_ path: String) throws(ToolError) -> FileHandle {
     do {
-      handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      return try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     } catch {
       let reason = Platform.reason(of: error)
       throw ToolError(reason.isPermissionDenied ? .noPermission : .noInput, "cannot open \(path): \(reason.text)")
     }
-    if unpacking && path.hasSuffix(".xz") { return try unpacked(handle, path) }
-    return try read(handle, path)
   }
 
   /// The number of bytes to read; `nil` if unknown in advance.

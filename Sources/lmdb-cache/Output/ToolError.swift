@@ -31,6 +31,16 @@ struct ToolError: Error {
   }
 
   init(_ error: LMDBError) { self.init(.inputOutput, "\(error)") }
+
+  /// `nil` for an error that is not of the tool, a cache or an import.
+  init?(any error: any Error) {
+    switch error {
+    case let error as ToolError: self = error
+    case let error as CacheError: self.init(error)
+    case let error as ImportError: self.init(error)
+    default: return nil
+    }
+  }
 }
 
 extension ToolError {
@@ -79,6 +89,13 @@ enum ExitStatus: Int32 {
     """
 
   var code: ExitCode { ExitCode(rawValue) }
+}
+
+extension CommandConfiguration {
+  /// A command's, whose help ends with the exit codes.
+  init(_ name: String, _ abstract: String, _ discussion: String) {
+    self.init(commandName: name, abstract: abstract, discussion: discussion + "\n\n" + ExitStatus.explanation)
+  }
 }
 
 /// The package's version. `CHANGELOG.md` has a section for it.

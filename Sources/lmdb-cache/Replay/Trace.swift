@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Synchronization
 
 /// A trace: the keys, and each request's key number. Numbering keeps the creation of strings out of the measurements.
 struct Trace: Sendable {
@@ -10,25 +9,21 @@ struct Trace: Sendable {
 
   init(contentsOf path: String, _ format: TraceFormat) throws(ToolError) {
     let before = Platform.bytesRead() ?? 0
-    let contents = try ProgressWatch.during(of: InputFile.size(of: path, unpacking: true)) {
+    let contents = try Progress.during(of: InputFile.size(of: path, unpacking: true)) {
       Platform.bytesRead().map { $0 - before }
     } _: { () throws(ToolError) in
       try InputFile.contents(of: path, unpacking: true)
     }
     let name = path == "-" ? "standard input" : path
-    let done = Counter()
-    self = try ProgressWatch.during(of: contents.count) {
-      done.value
-    } _: { () throws(ToolError) in
-      switch format {
-      case .u32be: try Trace(u32be: contents, name: name, done)
-      case .text: try Trace(text: contents, name: name, done)
-      }
+    let progress = Progress(total: contents.count)
+    defer { progress.end() }
+    switch format {
+    case .u32be: try self.init(u32be: contents, name: name, progress)
+    case .text: try self.init(text: contents, name: name, progress)
     }
   }
 
-  /// - Parameter done: The number of bytes processed, for observers.
-  init(u32be contents: Data, name: String, _ done: Counter = Counter()) throws(ToolError) {
+  init(u32be contents: Data, name: String, _ progress: Progress) throws(ToolError) {
     guard contents.count % 4 == 0 else {
       throw ToolError(
         .dataError,
@@ -39,7 +34,7 @@ struct Trace: Sendable {
     var numbers: [UInt32: UInt32] = [:]
     contents.withUnsafeBytes { bytes in
       for offset in stride(from: 0, to: bytes.count, by: 4) {
-        done.value = offset
+        progress.show(offset)
         let key = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
         if let number = numbers[key] {
           requests.append(number)
@@ -51,15 +46,14 @@ struct Trace: Sendable {
     try requireRequests(name)
   }
 
-  /// - Parameter done: The number of bytes processed, for observers.
-  init(text contents: Data, name: String, _ done: Counter = Counter()) throws(ToolError) {
+  init(text contents: Data, name: String, _ progress: Progress) throws(ToolError) {
     // By bytes: as strings, keys that differ only in normalization would be equal.
     var numbers: [Data: UInt32] = [:]
     var lines = contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     // Text after the last newline is a line only if it is not empty.
     if lines.last?.isEmpty == true { lines.removeLast() }
     for (index, line) in lines.enumerated() {
-      done.value = line.startIndex - contents.startIndex
+      progress.show(line.startIndex - contents.startIndex)
       if let number = numbers[line] {
         requests.append(number)
       } else if let key = String(validating: line, as: UTF8.self) {
@@ -88,14 +82,4 @@ enum TraceFormat: String, ExpressibleByArgument, CaseIterable {
   case u32be
   /// A line with the key per request.
   case text
-}
-
-/// A number written by one thread and read by another.
-final class Counter: Sendable {
-  private let number = Atomic<Int>(0)
-
-  var value: Int {
-    get { number.load(ordering: .relaxed) }
-    set { number.store(newValue, ordering: .relaxed) }
-  }
 }

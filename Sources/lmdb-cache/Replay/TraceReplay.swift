@@ -14,11 +14,23 @@ final class TraceReplay: Sendable {
   private let interruption: Interruption
   private let done = Atomic<Int>(0)
   private let hasFailed = Atomic<Bool>(false)
-  private let outcome = Mutex<Outcome>(Outcome())
+  private let state = Mutex<State>(State())
 
-  private struct Outcome {
+  private struct State {
     var times = ReplayTimes()
     var failure: (any Error)?
+  }
+
+  struct Outcome {
+    let times: ReplayTimes
+    let before, after: CacheStatistics
+    let nanoseconds: UInt64
+    /// The time added to each measurement by reading the clock.
+    let clockNanoseconds: UInt64
+    let threads, bytesOnDisk: Int
+    let isInterrupted: Bool
+    /// "healthy", or the problem.
+    let health: String
   }
 
   init(_ trace: Trace, _ cache: LMDBCache, valueBytes: Int, threads: Int, _ interruption: Interruption) {
@@ -30,7 +42,7 @@ final class TraceReplay: Sendable {
     seeds = trace.keys.map(DerivedValue.seed)
   }
 
-  func run() throws -> ReplayReport {
+  func run() throws -> Outcome {
     let clockCost = Platform.clockCost()
     let before = cache.statistics
     let start = Platform.nanoseconds()
@@ -42,36 +54,37 @@ final class TraceReplay: Sendable {
         group.leave()
       }
     }
-    showProgress(until: group, since: start)
+    Progress.during(of: trace.requests.count) { [self] in
+      done.load(ordering: .relaxed)
+    } _: {
+      group.wait()
+    }
     let nanoseconds = Platform.nanoseconds() - start
-    let outcome = outcome.withLock { $0 }
-    if let failure = outcome.failure { throw failure }
+    let (times, failure) = state.withLock { ($0.times, $0.failure) }
+    if let failure { throw failure }
     // Write everything to disk before measuring it.
     try cache.flush()
     // Trim now, so that the report shows a cache within its limits.
     try cache.disk.trim(to: .limits)
-    return ReplayReport(
-      outcome.times, from: before, to: cache.statistics, nanoseconds: nanoseconds, clockNanoseconds: clockCost,
-      threads: threads, bytesOnDisk: try cache.disk.size, requestsInTrace: trace.requests.count,
-      health: cache.health)
-  }
-
-  private func showProgress(until group: DispatchGroup, since start: UInt64) {
-    guard let bar = ProgressBar() else { return group.wait() }
-    while group.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
-      bar.show(
-        done.load(ordering: .relaxed), of: trace.requests.count, nanoseconds: Platform.nanoseconds() - start)
-    }
-    bar.clear()
+    let health =
+      switch cache.health {
+      case .healthy: "healthy"
+      case .memoryOnly(let error): "\(error)"
+      case .closed: "closed"
+      }
+    return Outcome(
+      times: times, before: before, after: cache.statistics, nanoseconds: nanoseconds, clockNanoseconds: clockCost,
+      threads: threads, bytesOnDisk: try cache.disk.size,
+      isInterrupted: times.all.count < trace.requests.count, health: health)
   }
 
   private func work(_ index: Int) {
     var times = ReplayTimes()
     let result = Result { try replayBlocks(startingAt: index, &times) }
     if case .failure = result { hasFailed.store(true, ordering: .relaxed) }
-    outcome.withLock { outcome in
-      outcome.times.add(times)
-      if case .failure(let error) = result, outcome.failure == nil { outcome.failure = error }
+    state.withLock { state in
+      state.times.add(times)
+      if case .failure(let error) = result, state.failure == nil { state.failure = error }
     }
   }
 
@@ -99,36 +112,33 @@ final class TraceReplay: Sendable {
     let found = try cache.value(Data.self, forKey: key)
     let answered = Platform.nanoseconds()
     if let found {
-      times.hits.record(answered - asked)
+      times.hits.record(nanoseconds: Int64(answered - asked))
       if let known = diskHits {
         let now = cache.diskHits
-        if now == known { times.memoryHits.record(answered - asked) } else { times.diskHits.record(answered - asked) }
+        if now == known {
+          times.memoryHits.record(nanoseconds: Int64(answered - asked))
+        } else {
+          times.diskHits.record(nanoseconds: Int64(answered - asked))
+        }
         diskHits = now
       }
-      if !found.withUnsafeBytes({ Self.areEqual($0, expected) }) { times.wrongValues += 1 }
+      if !found.elementsEqual(expected) { times.wrongValues += 1 }
     } else {
       let value = Data(expected)
       let storing = Platform.nanoseconds()
       try cache.set(value, forKey: key)
-      times.misses.record(answered - asked + Platform.nanoseconds() - storing)
+      times.misses.record(nanoseconds: Int64(answered - asked + Platform.nanoseconds() - storing))
     }
-  }
-
-  @inline(__always)
-  private static func areEqual(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
-    guard first.count == second.count else { return false }
-    guard let start = first.baseAddress, let other = second.baseAddress else { return true }
-    return memcmp(start, other, first.count) == 0
   }
 }
 
 /// Counts and times of one thread of a replay, or of all.
 struct ReplayTimes: Sendable {
-  var memoryHits = Histogram()
-  var diskHits = Histogram()
+  var memoryHits = LatencyHistogram()
+  var diskHits = LatencyHistogram()
   /// Hits of either tier, which cannot be distinguished with several threads.
-  var hits = Histogram()
-  var misses = Histogram()
+  var hits = LatencyHistogram()
+  var misses = LatencyHistogram()
   var wrongValues = 0
 
   mutating func add(_ other: ReplayTimes) {
@@ -139,63 +149,10 @@ struct ReplayTimes: Sendable {
     wrongValues += other.wrongValues
   }
 
-  var all: Histogram {
+  var all: LatencyHistogram {
     var all = hits
     all.add(misses)
     return all
-  }
-}
-
-/// A fixed-size histogram with growing buckets and a relative error of at most 0.4 %.
-///
-/// Values below 256 have a bucket each. Larger powers of two are divided into 128 equal buckets, read back as their
-/// middle. Recording takes a few instructions.
-struct Histogram: Sendable {
-  private static let subBucketBits = 7
-  private static let subBuckets = 1 << subBucketBits
-  /// The limit for values: about 18 minutes, in nanoseconds.
-  static let greatest = UInt64(1) << 40 - 1
-
-  private var counts: [Int]
-  private(set) var count = 0
-  private(set) var maximum: UInt64 = 0
-
-  init() { counts = Array(repeating: 0, count: Self.bucket(Self.greatest) + 1) }
-
-  mutating func record(_ value: UInt64) {
-    counts[Self.bucket(min(value, Self.greatest))] += 1
-    count += 1
-    maximum = max(maximum, value)
-  }
-
-  mutating func add(_ other: Histogram) {
-    for bucket in counts.indices { counts[bucket] += other.counts[bucket] }
-    count += other.count
-    maximum = max(maximum, other.maximum)
-  }
-
-  /// The smallest value not exceeded by this fraction (0 … 1) of the records; `nil` without records.
-  func quantile(_ part: Double) -> UInt64? {
-    if count == 0 { return nil }
-    let rank = min(count, max(1, Int((part * Double(count)).rounded(.up))))
-    var seen = 0
-    for (bucket, occurrences) in counts.enumerated() {
-      seen += occurrences
-      if seen >= rank { return min(Self.middle(ofBucket: bucket), maximum) }
-    }
-    return maximum
-  }
-
-  /// The octave above the linear part, times its buckets, plus the bits after the leading one.
-  private static func bucket(_ value: UInt64) -> Int {
-    let shift = max(0, UInt64.bitWidth - value.leadingZeroBitCount - subBucketBits - 1)
-    return shift * subBuckets + Int(truncatingIfNeeded: value >> UInt64(shift))
-  }
-
-  private static func middle(ofBucket bucket: Int) -> UInt64 {
-    let shift = max(0, bucket / subBuckets - 1)
-    let least = UInt64(bucket - shift * subBuckets) << UInt64(shift)
-    return least + (UInt64(1) << UInt64(shift)) / 2
   }
 }
 
@@ -210,17 +167,11 @@ enum DerivedValue {
   @inline(__always)
   static func fill(_ bytes: UnsafeMutableRawBufferPointer, seed: UInt64) {
     var state = seed
-    var offset = 0
-    while offset + 8 <= bytes.count {
-      bytes.storeBytes(of: next(&state).littleEndian, toByteOffset: offset, as: UInt64.self)
-      offset += 8
-    }
-    if offset == bytes.count { return }
-    var rest = next(&state)
-    while offset < bytes.count {
-      bytes[offset] = UInt8(truncatingIfNeeded: rest)
-      rest >>= 8
-      offset += 1
+    for offset in stride(from: 0, to: bytes.count, by: 8) {
+      withUnsafeBytes(of: next(&state).littleEndian) {
+        UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]).copyMemory(
+          from: UnsafeRawBufferPointer(rebasing: $0.prefix(bytes.count - offset)))
+      }
     }
   }
 

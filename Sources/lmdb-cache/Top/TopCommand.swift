@@ -4,25 +4,20 @@ import LMDBCaching
 
 struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "top",
-    abstract: "Shows a cache at work: what all processes that have it open do with it.",
-    discussion: """
-      Processes publish what they do about once a second, in the folder statistics of the cache. This reads it, and \
-      does not open the cache. On a terminal the page is drawn again in every interval, until q or Ctrl-C; curves are \
-      of the last minutes. In a pipe, with --once and with --json one sample is written, which takes an interval, \
-      since rates are of two readings.
+    "top", "Shows a cache at work: what all processes that have it open do with it.",
+    """
+    Reads what processes publish about once a second, without opening the cache. A terminal shows a page that is \
+    updated in every interval, until q or Ctrl-C. In a pipe, with --once and with --json it writes one sample after one \
+    interval, since rates need two readings.
 
-      Rates and the first two latencies are of the interval, "overall" is since each process opened the cache. \
-      Loads and commits are all timed, of other operations some: a thousand in a second of each thread, or one of \
-      1,024. Memory, in the list of processes, is how many entries a process holds in memory, and waiting how many \
-      bytes of writes wait for their commit.
+    Rates and the first two latencies are of the interval; "overall" is since each process opened the cache. All loads \
+    and commits are timed, and a sample of other operations. In the list of processes, MEMORY is the number of entries \
+    in memory, and WAITING the bytes of uncommitted writes.
 
-      Examples:
-        lmdb-cache top --cache ./demo
-        lmdb-cache top --once --json --cache ./demo | jq .hitRatio
-
-      \(ExitStatus.explanation)
-      """)
+    Examples:
+      lmdb-cache top --cache ./demo
+      lmdb-cache top --once --json --cache ./demo | jq .hitRatio
+    """)
 
   @OptionGroup var option: CacheOption
   @Option(help: ArgumentHelp("How long an interval is.", valueName: "seconds")) var interval = 1.0
@@ -72,14 +67,6 @@ struct TopCommand: ParsableCommand {
     return TopSample(directory: directory, activity, rates)
   }
 
-  private static func message(_ error: any Error) -> String {
-    switch error {
-    case let error as ToolError: error.message
-    case let error as CacheError: ToolError(error).message
-    default: "\(error)"
-    }
-  }
-
   // MARK: On a terminal
 
   private func show(_ directory: String, on terminal: Terminal) throws {
@@ -103,7 +90,7 @@ struct TopCommand: ParsableCommand {
         } catch {
           // The cache may be recreated.
           sample = nil
-          page = [Formatting.key(directory), "", Formatting.key(Self.message(error))]
+          page = [Formatting.key(directory), "", Formatting.key(ToolError(any: error)?.message ?? "\(error)")]
         }
       }
       if let sample { page = TopPage(sample: sample, history: history, columns: terminal.size.columns).lines }
@@ -121,23 +108,9 @@ struct TopCommand: ParsableCommand {
   }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// The terminal of a full-screen command: the alternate screen without a cursor, and unbuffered keys. Restored when the
 /// command ends, except by `SIGKILL`.
 final class Terminal {
-  /// The minimum size; a terminal without a known size counts as 80 by 24.
-  struct Size: Equatable {
-    var columns = 80
-    var rows = 24
-  }
-
   private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
   private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
@@ -175,12 +148,13 @@ final class Terminal {
     if var settings = original.take() { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
   }
 
-  var size: Size {
+  /// At least one; 80 by 24 if unknown.
+  var size: (columns: Int, rows: Int) {
     var window = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
-      return Size()
+      return (80, 24)
     }
-    return Size(columns: Int(window.ws_col), rows: Int(window.ws_row))
+    return (Int(window.ws_col), Int(window.ws_row))
   }
 
   /// Replaces the screen with as many lines as fit.

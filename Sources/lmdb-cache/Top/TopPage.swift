@@ -20,41 +20,30 @@ struct TopPage {
   // MARK: Requests
 
   private var requests: [String] {
-    let rates = sample.perSecond
     let overall = sample.overallHitRatio.map { ", \(Formatting.percentage($0)) overall" } ?? ""
     let watched = [
       line("hit ratio", sample.hitRatio.map(Formatting.percentage) ?? "-", overall),
-      line(
-        "reads/s", rate(rates?.reads),
-        detail([("memory", rates?.memoryHits), ("disk", rates?.diskHits), ("missed", rates?.misses)])),
-      line(
-        "writes/s", rate(rates.map { $0.sets + $0.removals }),
-        detail([("sets", rates?.sets), ("removals", rates?.removals)])),
+      line("reads/s", ["reads"], [("memory", "memoryHits"), ("disk", "diskHits"), ("missed", "misses")]),
+      line("writes/s", ["sets", "removals"], [("sets", "sets"), ("removals", "removals")]),
     ]
     return withCurves(watched) + [
+      line("loads/s", ["loads"], [("failed", "failedLoads"), ("stale served", "staleServed")]),
       line(
-        "loads/s", rate(rates?.loads),
-        detail([("failed", rates?.failedLoads), ("stale served", rates?.staleServed)])),
-      line(
-        "dropped/s", rate(rates.map { $0.memoryEvictions + $0.diskEvictions + $0.expirations }),
-        detail([
-          ("memory", rates?.memoryEvictions), ("disk", rates?.diskEvictions), ("expired", rates?.expirations),
-        ])),
-      line(
-        "commits/s", rate(rates?.commits),
-        detail([("writes", rates?.committedWrites), ("failed", rates?.failedCommits)])),
+        "dropped/s", ["memoryEvictions", "diskEvictions", "expirations"],
+        [("memory", "memoryEvictions"), ("disk", "diskEvictions"), ("expired", "expirations")]),
+      line("commits/s", ["commits"], [("writes", "committedWrites"), ("failed", "failedCommits")]),
     ]
   }
 
-  private func rate(_ rate: Double?) -> String { rate.map(Formatting.rate) ?? "-" }
-
-  private func detail(_ parts: [(String, Double?)]) -> String {
-    let known = parts.compactMap { name, rate in rate.map { "\(name) \(Formatting.rate($0))" } }
-    return known.isEmpty ? "" : ": " + known.joined(separator: ", ")
+  /// A line with the sum of some rates, and others in detail.
+  private func line(_ name: String, _ summed: [String], _ details: [(label: String, name: String)]) -> String {
+    guard let rates = sample.perSecond else { return line(name, "-", "") }
+    func text(_ names: [String]) -> String { Formatting.rate(names.reduce(0) { $0 + rates.sum($1) }) }
+    return line(name, text(summed), ": " + details.map { "\($0.label) \(text([$0.name]))" }.joined(separator: ", "))
   }
 
   private func line(_ name: String, _ value: String, _ detail: String) -> String {
-    Self.padded(name, 10) + Self.padded(value, -9) + detail
+    Formatting.padded(name, 10) + Formatting.padded(value, -9) + detail
   }
 
   /// Adds aligned curves to the lines of hits, reads and writes.
@@ -63,14 +52,8 @@ struct TopPage {
     let start = 2 + (lines.map(\.count).max() ?? 0)
     return zip(lines, [(history.hitRatios, 1), (history.reads, nil), (history.writes, nil)]).map { line, curve in
       let bars = Sparkline.text(curve.0, width: columns - start, greatest: curve.1)
-      return bars.isEmpty ? line : Self.padded(line, start) + bars
+      return bars.isEmpty ? line : Formatting.padded(line, start) + bars
     }
-  }
-
-  /// - Parameter width: Negative to align right.
-  private static func padded(_ text: String, _ width: Int) -> String {
-    let padding = String(repeating: " ", count: max(0, abs(width) - text.count))
-    return width < 0 ? padding + text : text + padding
   }
 
   // MARK: Latencies
@@ -78,13 +61,14 @@ struct TopPage {
   private var latencies: [String] {
     var table = TextTable([.left, .right, .right, .right, .right])
     table.append(["latency", "p50", "p99", "p50 overall", "p99 overall"])
-    let (now, all) = (sample.latencies, sample.overallLatencies)
-    for (name, recent, overall) in [
-      ("memory hit", now.memoryHits, all.memoryHits), ("disk read", now.diskReads, all.diskReads),
-      ("set", now.sets, all.sets), ("load", now.loads, all.loads), ("commit", now.commits, all.commits),
+    for (label, name) in [
+      ("memory hit", "memoryHits"), ("disk read", "diskReads"), ("set", "sets"), ("load", "loads"),
+      ("commit", "commits"),
     ] {
-      let times = [recent, overall].flatMap { [$0?.p50Nanoseconds, $0?.p99Nanoseconds] }
-      table.append([name] + times.map { $0.map(Formatting.time(nanoseconds:)) ?? "-" })
+      let times = [sample.latencies[name], sample.overallLatencies[name]].flatMap {
+        [$0?.p50Nanoseconds, $0?.p99Nanoseconds]
+      }
+      table.append([label] + times.map { $0.map(Formatting.time(nanoseconds:)) ?? "-" })
     }
     return Self.lines(of: table)
   }
@@ -128,13 +112,14 @@ struct TopPage {
   }
 
   private static func row(_ process: TopProcess) -> [String] {
-    [
+    func rate(_ names: String...) -> String {
+      process.perSecond.map { rates in Formatting.rate(names.reduce(0) { $0 + rates.sum($1) }) } ?? "-"
+    }
+    return [
       "\(process.process)", String(Formatting.key(process.name).prefix(20)),
       Formatting.age(seconds: process.openSeconds),
       process.hitRatio.map(Formatting.percentage) ?? "-",
-      process.perSecond.map { Formatting.rate($0.reads) } ?? "-",
-      process.perSecond.map { Formatting.rate($0.sets + $0.removals) } ?? "-",
-      process.perSecond.map { Formatting.rate($0.loads) } ?? "-",
+      rate("reads"), rate("sets", "removals"), rate("loads"),
       Formatting.grouped(process.memoryEntries), Formatting.bytes(process.journalUsed),
       process.isHealthy ? "" : "not committing",
     ]

@@ -38,7 +38,7 @@ struct TopSample: Encodable {
     overallHitRatio = statistics.reads > 0 ? statistics.hitRatio : nil
     perSecond = interval.isComplete && !activity.processes.isEmpty ? TopFigures(interval.rate) : nil
     var total = TopFigures { $0(statistics) }
-    total.corruptedRecords = statistics.corruptedRecords
+    total["corruptedRecords"] = statistics.corruptedRecords
     self.total = total
     latencies = TopLatencies(interval.latencies)
     overallLatencies = TopLatencies(activity.latencies)
@@ -86,71 +86,37 @@ struct TopProcess: Encodable {
   }
 }
 
-/// How often something was done: in all, or per second.
-struct TopFigures<Figure: Encodable>: Encodable {
-  let reads: Figure
-  let memoryHits: Figure
-  let diskHits: Figure
-  let misses: Figure
-  let sets: Figure
-  let removals: Figure
-  let loads: Figure
-  let failedLoads: Figure
-  let staleServed: Figure
-  let memoryEvictions: Figure
-  let diskEvictions: Figure
-  let expirations: Figure
-  let commits: Figure
-  let committedWrites: Figure
-  let failedCommits: Figure
-  /// Of counts only.
-  var corruptedRecords: Figure?
+/// How often something was done, by its name: in all, or per second.
+typealias TopFigures<Figure> = [String: Figure]
 
-  init(_ figure: ((CacheStatistics) -> Int) -> Figure) {
-    reads = figure(\.reads)
-    memoryHits = figure(\.memoryHits)
-    diskHits = figure(\.diskHits)
-    misses = figure(\.misses)
-    sets = figure(\.sets)
-    removals = figure(\.removals)
-    loads = figure(\.loads)
-    failedLoads = figure(\.failedLoads)
-    staleServed = figure(\.staleServed)
-    memoryEvictions = figure(\.memoryEvictions)
-    diskEvictions = figure(\.diskEvictions)
-    expirations = figure(\.expirations)
-    commits = figure(\.commits)
-    committedWrites = figure(\.committedWrites)
-    failedCommits = figure(\.failedCommits)
+extension TopFigures {
+  private static var figures: [String: (CacheStatistics) -> Int] {
+    [
+      "reads": \.reads, "memoryHits": \.memoryHits, "diskHits": \.diskHits, "misses": \.misses, "sets": \.sets,
+      "removals": \.removals, "loads": \.loads, "failedLoads": \.failedLoads, "staleServed": \.staleServed,
+      "memoryEvictions": \.memoryEvictions, "diskEvictions": \.diskEvictions, "expirations": \.expirations,
+      "commits": \.commits, "committedWrites": \.committedWrites, "failedCommits": \.failedCommits,
+    ]
+  }
+
+  init(_ figure: ((CacheStatistics) -> Int) -> Value) where Key == String { self = Self.figures.mapValues(figure) }
+
+  /// The sum of some.
+  func sum(_ names: String...) -> Double where Key == String, Value == Double {
+    names.reduce(0) { $0 + (self[$1] ?? 0) }
   }
 }
 
-/// Durations of the operations that were timed.
-struct TopLatencies: Encodable {
-  /// Absent in JSON if none was timed.
-  let memoryHits: Quantiles?
-  let diskReads: Quantiles?
-  let sets: Quantiles?
-  let loads: Quantiles?
-  let commits: Quantiles?
+/// Durations of the operations that were timed, by name.
+typealias TopLatencies = [String: Quantiles]
 
-  struct Quantiles: Encodable {
-    let p50Nanoseconds: Int
-    let p99Nanoseconds: Int
-
-    init?(_ histogram: LatencyHistogram) {
-      guard let median = histogram.quantile(0.5), let p99 = histogram.quantile(0.99) else { return nil }
-      p50Nanoseconds = median
-      p99Nanoseconds = p99
-    }
-  }
-
+extension TopLatencies {
   init(_ latencies: CacheLatencies) {
-    memoryHits = Quantiles(latencies.memoryHits)
-    diskReads = Quantiles(latencies.diskReads)
-    sets = Quantiles(latencies.writes)
-    loads = Quantiles(latencies.loads)
-    commits = Quantiles(latencies.commits)
+    let histograms = [
+      "memoryHits": latencies.memoryHits, "diskReads": latencies.diskReads, "sets": latencies.writes,
+      "loads": latencies.loads, "commits": latencies.commits,
+    ]
+    self = histograms.compactMapValues { Quantiles($0) }
   }
 }
 
@@ -165,8 +131,8 @@ struct TopHistory {
 
   mutating func append(_ sample: TopSample) {
     Self.append(sample.hitRatio, to: &hitRatios)
-    Self.append(sample.perSecond?.reads, to: &reads)
-    Self.append(sample.perSecond.map { $0.sets + $0.removals }, to: &writes)
+    Self.append(sample.perSecond?["reads"], to: &reads)
+    Self.append(sample.perSecond?.sum("sets", "removals"), to: &writes)
   }
 
   private static func append(_ number: Double?, to numbers: inout [Double?]) {

@@ -123,7 +123,7 @@ struct HTTPResponse {
 
   /// - Parameter length: The body's length; `nil` until the connection ends.
   func head(length: Int?) -> Data {
-    var lines = ["HTTP/1.1 \(status) \(Self.reasons[status] ?? "Other")", "Connection: close"]
+    var lines = ["HTTP/1.1 \(status) ", "Connection: close"]
     if let length { lines.append("Content-Length: \(length)") }
     // Forbids caching, type guessing, framing and use by other pages.
     lines += [
@@ -137,13 +137,6 @@ struct HTTPResponse {
     lines += headers.map { "\($0.name): \($0.value)" }
     return Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
   }
-
-  private static let reasons = [
-    200: "OK", 202: "Accepted", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-    408: "Request Timeout", 409: "Conflict", 413: "Content Too Large", 415: "Unsupported Media Type",
-    421: "Misdirected Request", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
-    501: "Not Implemented", 503: "Service Unavailable", 505: "HTTP Version Not Supported",
-  ]
 }
 
 /// The reason against a request, with the response's status and body text.

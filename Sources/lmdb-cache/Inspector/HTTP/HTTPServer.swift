@@ -16,10 +16,10 @@ final class HTTPServer: @unchecked Sendable {
 
   /// - Parameter port: 0 for a free one.
   init(port: UInt16) throws(ToolError) {
-    (descriptor, self.port) = try LoopbackSocket.listen(port: port)
+    (descriptor, self.port) = try LoopbackSocket.open(port: port)
   }
 
-  deinit { LoopbackSocket.end(descriptor) }
+  deinit { _ = close(descriptor) }
 
   /// Serves connections until the process ends.
   ///
@@ -32,7 +32,7 @@ final class HTTPServer: @unchecked Sendable {
   ) {
     Self.onThread { [self] in
       while true {
-        guard let descriptor = LoopbackSocket.accept(descriptor, within: 60_000) else { continue }
+        guard let descriptor = LoopbackSocket.connection(to: descriptor, within: 60_000) else { continue }
         makeRoom(for: descriptor)
         Self.onThread { [self] in
           let connection = HTTPConnection(descriptor)
@@ -87,7 +87,7 @@ final class HTTPServer: @unchecked Sendable {
     defer { lock.unlock() }
     while connections.count >= Self.greatestConnections {
       if let index = connections.firstIndex(where: { !$0.isAdmitted }) {
-        LoopbackSocket.interrupt(connections[index].descriptor)
+        _ = shutdown(connections[index].descriptor, Int32(SHUT_RDWR))
       }
       _ = lock.wait(until: Date(timeIntervalSinceNow: 0.1))
     }
@@ -107,7 +107,7 @@ final class HTTPServer: @unchecked Sendable {
     lock.lock()
     defer { lock.unlock() }
     connections.removeAll { $0.descriptor == descriptor }
-    LoopbackSocket.end(descriptor)
+    _ = close(descriptor)
     lock.signal()
   }
 }
@@ -212,7 +212,7 @@ final class HTTPConnection {
 
   /// Ends the connection so that the response arrives: unread input would make the system drop it.
   func drain() {
-    LoopbackSocket.endWriting(descriptor)
+    _ = shutdown(descriptor, Int32(SHUT_WR))
     let deadline = Platform.nanoseconds() + 500_000_000
     var left = 1 << 20
     repeat {
@@ -233,14 +233,6 @@ extension Data {
   }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// System calls for loopback sockets.
 enum LoopbackSocket {
   /// Connections waiting to be accepted.
@@ -249,7 +241,7 @@ enum LoopbackSocket {
   /// Listens on 127.0.0.1.
   ///
   /// - Parameter port: 0 for a free one.
-  static func listen(port: UInt16) throws(ToolError) -> (descriptor: Int32, port: UInt16) {
+  static func open(port: UInt16) throws(ToolError) -> (descriptor: Int32, port: UInt16) {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
     #else
@@ -274,22 +266,12 @@ enum LoopbackSocket {
       guard bound == 0 else { throw failure("listen on 127.0.0.1:\(port)", port) }
       var length = socklen_t(MemoryLayout<sockaddr_in>.size)
       let named = withSocketAddress(&address) { pointer, _ in getsockname(descriptor, pointer, &length) }
-      guard named == 0, Self.start(descriptor) == 0 else { throw failure("listen on 127.0.0.1:\(port)", port) }
+      guard named == 0, listen(descriptor, backlog) == 0 else { throw failure("listen on 127.0.0.1:\(port)", port) }
       return (descriptor, UInt16(bigEndian: address.sin_port))
     } catch {
-      end(descriptor)
+      close(descriptor)
       throw error
     }
-  }
-
-  private static func start(_ descriptor: Int32) -> Int32 {
-    #if canImport(Glibc)
-      Glibc.listen(descriptor, backlog)
-    #elseif canImport(Musl)
-      Musl.listen(descriptor, backlog)
-    #else
-      Darwin.listen(descriptor, backlog)
-    #endif
   }
 
   private static func withSocketAddress(
@@ -312,22 +294,16 @@ enum LoopbackSocket {
   }
 
   /// The next connection; `nil` on timeout, or if none can be accepted now.
-  static func accept(_ descriptor: Int32, within milliseconds: Int32) -> Int32? {
+  static func connection(to descriptor: Int32, within milliseconds: Int32) -> Int32? {
     guard wait(for: descriptor, Int16(POLLIN), milliseconds) else { return nil }
-    #if canImport(Glibc)
-      let connection = Glibc.accept(descriptor, nil, nil)
-    #elseif canImport(Musl)
-      let connection = Musl.accept(descriptor, nil, nil)
-    #else
-      let connection = Darwin.accept(descriptor, nil, nil)
-    #endif
+    let connection = accept(descriptor, nil, nil)
     if connection < 0 {
       // Too many open files, for example: wait until some are closed.
       if errno != EINTR && errno != ECONNABORTED && errno != EAGAIN { Thread.sleep(forTimeInterval: 0.05) }
       return nil
     }
     guard fcntl(connection, F_SETFD, FD_CLOEXEC) == 0, fcntl(connection, F_SETFL, O_NONBLOCK) == 0 else {
-      end(connection)
+      close(connection)
       return nil
     }
     return connection
@@ -360,13 +336,6 @@ enum LoopbackSocket {
     let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK))
     return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
   }
-
-  /// Ends the connection for its readers and writers. Callable from any thread.
-  static func interrupt(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
-
-  static func endWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
-
-  static func end(_ descriptor: Int32) { _ = close(descriptor) }
 }
 
 struct SocketEnd: Error {}

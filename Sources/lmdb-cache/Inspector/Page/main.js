@@ -1,7 +1,6 @@
 // The page as a whole: its views, its figures, and its keys.
 
-import { Activity } from "./activity.js";
-import { Sparkline } from "./chart.js";
+import { Activity, Sparkline } from "./activity.js";
 import { remove, setUpDialogs } from "./dialogs.js";
 import { byId, bytes, el, grouped, percentage, rate, visible } from "./dom.js";
 import { EntryList } from "./entries.js";

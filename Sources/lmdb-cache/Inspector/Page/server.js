@@ -1,21 +1,14 @@
 // What is asked of the server. The addresses are below the page's own, which nobody else knows.
 
-export class ServerError extends Error {
-  constructor(message, status) {
-    super(message);
-    this.status = status;
-  }
-}
-
 async function answered(request) {
   let response;
   try {
     response = await request;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ServerError("The server does not answer. Is lmdb-cache serve still running?", 0);
+    throw new Error("The server does not answer. Is lmdb-cache serve still running?");
   }
-  if (!response.ok) throw new ServerError((await response.text()).trim(), response.status);
+  if (!response.ok) throw new Error((await response.text()).trim());
   return response.json();
 }
 

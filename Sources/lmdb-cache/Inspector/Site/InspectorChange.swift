@@ -23,9 +23,7 @@ extension InspectorSite {
     guard isWritable else { throw HTTPRefusal(403, "Nothing can be changed: serve was started without --writable.") }
     let type = request.headers["content-type"]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces)
     guard type?.lowercased() == "application/json" else { throw HTTPRefusal(415, "The body has to be JSON.") }
-    let asked =
-      request.path.last == "trim"
-      ? try InspectorChangeRequest(trim: request.body) : try InspectorChangeRequest(removal: request.body)
+    let asked = try InspectorChangeRequest(request.body, isTrim: request.path.last == "trim")
     do {
       guard let confirmation = asked.confirmation else {
         let question = try self.question(about: asked.change)
@@ -101,38 +99,29 @@ struct InspectorChangeRequest {
   /// The code from the answer to the unconfirmed request.
   let confirmation: String?
 
-  private struct Removal: Decodable {
-    let key: String
-    let confirmation: String?
-  }
-
-  private struct Trim: Decodable {
+  private struct Body: Decodable {
+    let key, confirmation: String?
     let count, cost: Int?
     let age: Double?
-    let confirmation: String?
   }
 
-  init(removal body: Data) throws(HTTPRefusal) {
-    let removal: Removal = try Self.decoded(body)
-    change = .removal(key: removal.key)
-    confirmation = removal.confirmation
-  }
-
-  init(trim body: Data) throws(HTTPRefusal) {
-    let trim: Trim = try Self.decoded(body)
-    let limits = TrimLimits(count: trim.count, cost: trim.cost, age: trim.age)
+  init(_ body: Data, isTrim: Bool) throws(HTTPRefusal) {
     do {
-      try limits.validate()
-    } catch {
-      throw HTTPRefusal(400, (error as? ValidationError)?.message ?? "\(error)")
-    }
-    change = .trim(limits)
-    confirmation = trim.confirmation
-  }
-
-  private static func decoded<Body: Decodable>(_ body: Data) throws(HTTPRefusal) -> Body {
-    do {
-      return try JSONDecoder().decode(Body.self, from: body)
+      let body = try JSONDecoder().decode(Body.self, from: body)
+      confirmation = body.confirmation
+      if isTrim {
+        let limits = TrimLimits(count: body.count, cost: body.cost, age: body.age)
+        try limits.validate()
+        change = .trim(limits)
+      } else if let key = body.key {
+        change = .removal(key: key)
+      } else {
+        throw HTTPRefusal(400, "There is no key in the body of the request.")
+      }
+    } catch let error as ValidationError {
+      throw HTTPRefusal(400, error.message)
+    } catch let error as HTTPRefusal {
+      throw error
     } catch {
       throw HTTPRefusal(400, "The body of the request is not what it should be.")
     }

@@ -3,21 +3,7 @@ import LMDBCaching
 
 /// A part of the entry list for the page.
 struct InspectorListing: Encodable {
-  struct Entry: Encodable {
-    let entry: EntryDescription
-    /// Whether the key was cut because it is too long for a request.
-    let isCut: Bool
-
-    private enum CodingKeys: CodingKey { case isCut }
-
-    func encode(to encoder: any Encoder) throws {
-      try entry.encode(to: encoder)
-      var container = encoder.container(keyedBy: CodingKeys.self)
-      try container.encode(isCut, forKey: .isCut)
-    }
-  }
-
-  private(set) var entries: [Entry] = []
+  private(set) var entries: [EntryDescription] = []
   /// The place to continue from. Absent in JSON at the end.
   private(set) var next: String?
   /// The approximate number of entries examined.
@@ -66,7 +52,9 @@ struct InspectorListing: Encodable {
   private mutating func add(_ entry: CacheEntry) {
     let isCut = entry.key.utf8.count > Self.greatestKey
     let key = isCut ? VisibleText.whole(Array(entry.key.utf8.prefix(Self.greatestKey))) : entry.key
-    entries.append(Entry(entry: EntryDescription(entry, key: key), isCut: isCut))
+    var description = EntryDescription(entry, key: key)
+    description.isCut = isCut
+    entries.append(description)
   }
 
   private enum CodingKeys: CodingKey { case entries, next, looked }

@@ -5,24 +5,18 @@ import Synchronization
 
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "serve",
-    abstract: "Shows a cache in a browser: its entries and their values, what takes up space, and what is being done.",
-    discussion: """
-      Writes the address of a page to standard output, and shows it until Ctrl-C. The page is for this machine alone: \
-      the server listens on 127.0.0.1, and the address holds random characters that nobody else knows. Whoever has the \
-      address sees everything in the cache, so do not give it away. The page asks nobody else for anything.
+    "serve", "Shows a cache in a browser: its entries and their values, what takes up space, and what is being done.",
+    """
+    Prints the address of a page and serves it until Ctrl-C. The server listens on 127.0.0.1 only, and the address \
+    contains a secret: anybody who has it can read the whole cache. The page loads nothing from elsewhere.
 
-      The cache is not opened, and nothing in it is changed. With --writable entries can be removed and the cache be \
-      trimmed, after a question; it is opened for that, and closed again.
+    Reads the cache without opening it, and changes nothing. With --writable the page can remove entries and trim the \
+    cache, after a confirmation.
 
-      Examples:
-        lmdb-cache serve --cache ./demo
-        lmdb-cache serve --port 8080 --writable --cache ./demo
-
-      Ctrl-C ends it with 0.
-
-      \(ExitStatus.explanation)
-      """)
+    Examples:
+      lmdb-cache serve --cache ./demo
+      lmdb-cache serve --port 8080 --writable --cache ./demo
+    """)
 
   @OptionGroup var option: CacheOption
   @Option(help: "The port to listen on. (default: one that is free)") var port: UInt16?
@@ -128,7 +122,7 @@ final class InspectorSite: Sendable {
   private func look(_ name: String, _ request: HTTPRequest, _ connection: HTTPConnection) throws -> HTTPAnswer? {
     switch name {
     case "summary":
-      return try .json(InspectorSummary(cache: CacheSummary(of: reader), isWritable: isWritable))
+      return try .json(InspectorSummary(cache: Report(reader), isWritable: isWritable))
     case "entries":
       let length = request.query["limit"].map { Int($0) ?? 0 } ?? 200
       guard 1...InspectorListing.greatestLength ~= length else {
@@ -181,7 +175,7 @@ final class InspectorSite: Sendable {
   /// An error's text for the page, the same as for other commands.
   static func refusal(_ error: any Error) -> HTTPRefusal {
     if let refusal = error as? HTTPRefusal { return refusal }
-    let known = (error as? ToolError) ?? (error as? CacheError).map { ToolError($0) }
+    let known = ToolError(any: error)
     let status =
       switch known?.status {
       case .noInput: 404
@@ -255,19 +249,15 @@ enum InspectorPage {
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-  private static let files: [String: (type: String, bytes: [UInt8])] = [
-    "style.css": ("text/css; charset=utf-8", PackageResources.style_css),
-    "icon.svg": ("image/svg+xml", PackageResources.icon_svg),
-    "main.js": ("text/javascript; charset=utf-8", PackageResources.main_js),
-    "dom.js": ("text/javascript; charset=utf-8", PackageResources.dom_js),
-    "server.js": ("text/javascript; charset=utf-8", PackageResources.server_js),
-    "entries.js": ("text/javascript; charset=utf-8", PackageResources.entries_js),
-    "entry.js": ("text/javascript; charset=utf-8", PackageResources.entry_js),
-    "sizes.js": ("text/javascript; charset=utf-8", PackageResources.sizes_js),
-    "treemap.js": ("text/javascript; charset=utf-8", PackageResources.treemap_js),
-    "activity.js": ("text/javascript; charset=utf-8", PackageResources.activity_js),
-    "chart.js": ("text/javascript; charset=utf-8", PackageResources.chart_js),
-    "dialogs.js": ("text/javascript; charset=utf-8", PackageResources.dialogs_js),
+  private static let files: [String: [UInt8]] = [
+    "style.css": PackageResources.style_css, "icon.svg": PackageResources.icon_svg,
+    "main.js": PackageResources.main_js, "dom.js": PackageResources.dom_js, "server.js": PackageResources.server_js,
+    "entries.js": PackageResources.entries_js, "entry.js": PackageResources.entry_js,
+    "sizes.js": PackageResources.sizes_js, "activity.js": PackageResources.activity_js,
+    "dialogs.js": PackageResources.dialogs_js,
+  ]
+  private static let types = [
+    "css": "text/css; charset=utf-8", "svg": "image/svg+xml", "js": "text/javascript; charset=utf-8",
   ]
 
   static var document: HTTPResponse {
@@ -277,13 +267,13 @@ enum InspectorPage {
   }
 
   static func file(_ name: String) -> HTTPResponse? {
-    files[name].map { HTTPResponse(type: $0.type, Data($0.bytes)) }
+    files[name].map { HTTPResponse(type: types[String(name.split(separator: ".")[1])] ?? "", Data($0)) }
   }
 }
 
 /// The page's overview of a cache.
 struct InspectorSummary: Encodable {
-  let cache: CacheSummary
+  let cache: Report
   let isWritable: Bool
   let version = ToolVersion.current
 }
