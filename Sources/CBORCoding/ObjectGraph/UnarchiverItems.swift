@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
   package import Foundation
-  package import FoundationObjects
+  import FoundationObjects
 
   extension CBORKeyedUnarchiver {
     /// Reads one value as an object; `nil` for nil.

@@ -19,7 +19,7 @@ package struct DataFileState: Equatable, Sendable {
 
   /// Returns `nil` if the file is missing or too short for a database.
   package init?(in directory: Directory) throws(SystemError) {
-    guard let file = try directory.open(OpenFiles.dataFile) else { return nil }
+    guard let file = try directory.open(EnvironmentFiles.dataName) else { return nil }
     let status = try file.status()
     var first = [UInt8](repeating: 0, count: Self.metaLength)
     var second = first

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-package import Platform
+import Platform
 
 /// A data file opened for pread(2) only, so that no damage can raise a signal.
 struct DataFile: ~Copyable {
@@ -136,28 +136,4 @@ package struct DataFileFinding: LocalizedError, Sendable, Equatable, CustomStrin
 
   package var errorDescription: String? { description }
   package var description: String { (page.map { "page \($0): " } ?? "") + "\(detail) [\(kind)]" }
-}
-
-/// Changes with every commit to a data file and when another file replaces it. Marks record the state in which a file
-/// was sound by it.
-package struct DataFileSnapshot {
-  package let status: FileStatus
-  /// The beginnings of both meta pages, which hold the last transaction's number.
-  package let metaPages: (first: [UInt8], second: [UInt8])
-
-  /// - Parameter metaLength: Bytes of each meta page.
-  /// - Returns: `nil` if the file is missing or too short for a database.
-  package init?(of directory: Directory, metaLength: Int) throws(SystemError) {
-    guard let file = try directory.open(EnvironmentFiles.dataName) else { return nil }
-    status = try file.status()
-    var first = [UInt8](repeating: 0, count: metaLength)
-    guard try file.read(&first) else { return nil }
-    // The first page gives the second one's offset.
-    let pageSize = first.withUnsafeBytes {
-      Int($0.loadUnaligned(fromByteOffset: MetaPage.Offset.free, as: UInt32.self))
-    }
-    var second = [UInt8](repeating: 0, count: metaLength)
-    guard pageSize >= metaLength, try file.read(&second, at: pageSize) else { return nil }
-    metaPages = (first, second)
-  }
 }

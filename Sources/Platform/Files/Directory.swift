@@ -328,7 +328,10 @@ extension Directory {
 
   /// Calls `body` with a printable form of each name that is not UTF-8. See ``names()``.
   package func forEachUnreadableName(_ body: (String) -> Void) throws(SystemError) {
-    for name in try rawNames() where String(validatingCString: name) == nil { body(String(decodingCString: name)) }
+    for name in try rawNames() {
+      let bytes = name.dropLast().map(UInt8.init(bitPattern:))
+      if String(validating: bytes, as: UTF8.self) == nil { body(String(decoding: bytes, as: UTF8.self)) }
+    }
   }
 
   /// Whether it has no entries, not even ones that are not UTF-8.

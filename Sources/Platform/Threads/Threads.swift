@@ -13,16 +13,24 @@ package enum PlatformThread {
 
   /// Starts a detached thread.
   ///
-  /// - Parameter name: For debuggers; Linux keeps 15 bytes.
+  /// - Parameters:
+  ///   - name: For debuggers; Linux keeps 15 bytes.
+  ///   - stackSize: In bytes; `nil` for the default.
   /// - Throws: `EAGAIN` if the user's or container's thread limit is reached; `body` is not called then.
-  package static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+  package static func start(
+    name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
+  ) throws(SystemError) {
     let start = Unmanaged.passRetained(Start(name: name, body: body))
+    var attributes = pthread_attr_t()
+    precondition(pthread_attr_init(&attributes) == 0, "pthread_attr_init failed")
+    defer { pthread_attr_destroy(&attributes) }
+    if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
     #if canImport(Darwin)
       var thread: pthread_t?
-      let status = pthread_create(&thread, nil, { Start.run($0) }, start.toOpaque())
+      let status = pthread_create(&thread, &attributes, { Start.run($0) }, start.toOpaque())
     #else
       var thread = pthread_t()
-      let status = pthread_create(&thread, nil, { Start.run($0.unsafelyUnwrapped) }, start.toOpaque())
+      let status = pthread_create(&thread, &attributes, { Start.run($0.unsafelyUnwrapped) }, start.toOpaque())
     #endif
     guard status == 0 else {
       start.release()
