@@ -25,7 +25,7 @@ import Testing
   /// Limits are enforced by the cache's own processes.
   @Test func theToolKeepsNoLimits() async throws {
     let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
-    cache.costLimit = .max
+    cache.disk.costLimit = .max
     for number in 0..<8 { try cache.set(number, forKey: "\(number)", cost: 1 << 30) }
     try await cache.close()
     for number in 0..<3 {

@@ -25,7 +25,7 @@ import Testing
   @Test func everyEntryIsTaken() throws {
     #expect(report.taken == 212 && report.examined == 212 && report.isComplete)
     #expect(report.refusals.isEmpty && report.present == 0 && report.expired == 0)
-    #expect(cache.count == 212)
+    #expect(try cache.count == 212)
   }
 
   @Test func nothingIsMadeInTheDirectory() throws {

@@ -91,7 +91,7 @@ struct EdgeTests {
     store.set(decomposed, value: 3)
     try store.cache.removeValue(forKey: composed)
     store.migrate([.init(to: composed, from: decomposed.stringValue, as: Int.self) { $0 + 1 }])
-    #expect(store.get(composed) == 4 && !store.cache.contains(decomposed))
+    #expect(try store.get(composed) == 4 && !store.cache.contains(decomposed))
     // Each is reported once.
     let failures = Guarded<[StorezFailure]>([])
     store.onFailure = { failure in failures { $0.append(failure) } }

@@ -207,7 +207,8 @@ import Testing
     let cache = try open()
     for index in 0..<100 {
       try cache.set(
-        String(repeating: "v", count: index * 30), forKey: "k\(index)", expires: .after(.seconds(index % 2 == 0 ? 5 : 500)))
+        String(repeating: "v", count: index * 30), forKey: "k\(index)",
+        expires: .after(.seconds(index % 2 == 0 ? 5 : 500)))
     }
     try cache.set("v", forKey: "never")
     #expect(try cache.count == 101)
