@@ -52,9 +52,11 @@ final class BackgroundQueue: Sendable {
 
   private let state = Mutex(State())
 
-  private static func start(_ work: @escaping @Sendable () -> Void) {
-    // Dispatch starts a thread for a serial queue even while others block.
-    DispatchQueue(label: "LMDB background").async(execute: work)
+  static func start(_ work: @escaping @Sendable () -> Void) {
+    // Dispatch has 255 threads on Linux, which blocked work would use up.
+    do throws(SystemError) { try PlatformThread.start(name: "lmdb-cache-work", work) } catch {
+      DispatchQueue.global().async(execute: work)
+    }
   }
 
   private func startNext() {

@@ -1,4 +1,3 @@
-import Dispatch
 import Platform
 
 /// Runs the jobs of a task on one thread, so that synchronous code can wait for asynchronous functions.
@@ -26,8 +25,7 @@ package final class ThreadExecutor: TaskExecutor {
   /// An executor with a thread of its own until ``end()``.
   static func ofNewThread() -> ThreadExecutor {
     let executor = ThreadExecutor()
-    // Dispatch starts a thread for a serial queue even while others block.
-    DispatchQueue(label: "LMDB loads").async { executor.run() }
+    BackgroundQueue.start { executor.run() }
     return executor
   }
 
