@@ -63,12 +63,9 @@ cache.object(forKey: "note") { key, result in
 }
 finished.wait()
 
-cache.disk.trim(to: .count(10)) { error in
-  print("trimmed to ten:", error == nil)
-  finished.signal()
-}
-finished.wait()
-print("\(cache.count) objects on the disk, \(cache.memory.count) in memory")
+try cache.disk.trim(to: .count(10))
+print("trimmed to ten: true")
+print("\(try cache.count) objects on the disk, \(cache.memory.count) in memory")
 
 if try portrait(of: "Ada").visits > 6 {
   cache.removeAllObjects(progress: { removed, total in print("\(removed) of \(total) removed") }) { error in

@@ -44,7 +44,7 @@ enum ChangeWorkloads {
           name, operations: count * passes,
           finish: {
             guard isLast else { return }
-            try cache.removeAll(taggedWith: "group 1")
+            try cache.removeAll(.tag("group 1"))
             guard try cache.value(Int.self, forKey: keys[1]) == nil, try cache.value(Int.self, forKey: keys[2]) == 2
             else {
               throw WorkloadError("A tag removed the wrong values.")

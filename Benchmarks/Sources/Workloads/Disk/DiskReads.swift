@@ -4,8 +4,8 @@ import Foundation
 enum DiskReads {
   private static let kinds: [DiskSubjectKind] =
     [
-      .diskCache("LMDBCaching.DiskCache, Data"), .diskCache("LMDBCaching.DiskCache, withBytes", reads: .bytes),
-      .diskCache("LMDBCaching.DiskCache, 64 at once", reads: .many), .lmdb, .sqlite,
+      .diskCache("LMDBCaching, disk only, Data"), .diskCache("LMDBCaching, disk only, withBytes", reads: .bytes),
+      .diskCache("LMDBCaching, disk only, 64 at once", reads: .many), .lmdb, .sqlite,
     ] + DiskSubjectKind.optional + [.files]
 
   static func random(_ shape: DiskShape, name: String = "disk.get.random") -> Workload {

@@ -9,10 +9,10 @@ enum DiskSpace {
     case everything
     case nineTenths
 
-    fileprivate func happen(to cache: DiskCache, of count: Int) throws {
+    fileprivate func happen(to cache: LMDBCache, of count: Int) throws {
       switch self {
       case .everything: try cache.removeAll()
-      case .nineTenths: try cache.trim(toCount: count / 10)
+      case .nineTenths: try cache.trim(to: .count(count / 10))
       }
       try cache.flush()
     }
@@ -32,7 +32,7 @@ enum DiskSpace {
       let room = setting.scale == .full ? 0 : 64_000_000
       let limit = removal == .everything ? 8_000_000 : 2 * live + 16_000_000 + room
       var directory: URL?
-      var cache: DiskCache?
+      var cache: LMDBCache?
       var reader: StalledReader?
       var writer: SteadyWriter?
       var end: ContinuousClock.Instant?
@@ -45,7 +45,7 @@ enum DiskSpace {
             let new = try setting.directory()
             directory = new
             try shape.filled(kind, in: new).close()
-            let opened = try DiskCache(directory: new)
+            let opened = try LMDBCache.diskOnly(directory: new)
             cache = opened
             reader = StalledReader { _ = try opened.withBytes(forKey: keys[$0 % keys.count]) { $0.byteCount } }
             if removal == .everything { return }

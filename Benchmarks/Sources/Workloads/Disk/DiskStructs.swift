@@ -37,10 +37,10 @@ enum DiskStructs {
 
   private static func disk(_ keys: KeyList, _ order: [Int], _ setting: Setting) throws -> Trial {
     let directory = try setting.directory()
-    let cache = try DiskCache(directory: directory)
+    let cache = try LMDBCache.diskOnly(directory: directory)
     for number in order { try cache.set(Profile(id: number), forKey: RequestKeys.text(number)) }
     try cache.flush()
-    return trial("LMDBCaching.DiskCache", order) {
+    return trial("LMDBCaching, disk only", order) {
       try cache.value(Profile.self, forKey: keys.strings[$0])
     } finish: {
       try cache.close()

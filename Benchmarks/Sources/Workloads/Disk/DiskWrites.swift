@@ -4,7 +4,7 @@ import Foundation
 enum DiskWrites {
   private static let kinds: [DiskSubjectKind] =
     [
-      .diskCache(), .diskCache("LMDBCaching.DiskCache, until committed", commits: true), .cache, .lmdb, .sqlite,
+      .diskCache(), .diskCache("LMDBCaching, disk only, until committed", commits: true), .cache, .lmdb, .sqlite,
     ] + DiskSubjectKind.optional + [.files]
 
   static func set(_ shape: DiskShape, name: String = "disk.set") -> Workload {
@@ -24,8 +24,8 @@ enum DiskWrites {
   static func setInBatches(_ shape: DiskShape) -> Workload {
     let kinds: [DiskSubjectKind] =
       [
-        .diskCache(), .diskCache("LMDBCaching.DiskCache, fast", durability: .fast),
-        .diskCache("LMDBCaching.DiskCache, until committed", commits: true), .lmdbSynchronized, .lmdb, .sqlite,
+        .diskCache(), .diskCache("LMDBCaching, disk only, fast", durability: .fast),
+        .diskCache("LMDBCaching, disk only, until committed", commits: true), .lmdbSynchronized, .lmdb, .sqlite,
       ] + DiskSubjectKind.optional
     return Workload("disk.set.batch1000", shape.parameters) { setting in
       let keys = shape.keys(seed: 9)

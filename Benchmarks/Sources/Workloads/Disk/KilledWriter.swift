@@ -10,7 +10,7 @@ public enum KilledWriter {
     let arguments = CommandLine.arguments
     guard arguments.count == 4, arguments[1] == name, let size = Int(arguments[3]) else { return }
     do {
-      let cache = try DiskCache(directory: URL(fileURLWithPath: arguments[2]))
+      let cache = try LMDBCache.diskOnly(directory: URL(fileURLWithPath: arguments[2]))
       for number in 0..<100 { try cache.set(Data(repeating: 7, count: size), forKey: "killed \(number)") }
       try cache.flush()
     } catch {

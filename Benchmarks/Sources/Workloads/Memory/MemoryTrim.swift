@@ -21,7 +21,7 @@ enum MemoryTrim {
             guard cache.count == count / 2 else { throw WorkloadError("The trim left \(cache.count) entries.") }
             return ["longestWaitMilliseconds": reader?.stop() ?? 0]
           },
-          body: { cache.trim(toCount: count / 2) })
+          body: { cache.trim(to: .count(count / 2)) })
       ]
     }
   }

@@ -40,7 +40,7 @@ struct DiskSubjectKind: Sendable {
   // MARK: Ours
 
   static func diskCache(
-    _ name: String = "LMDBCaching.DiskCache", reads: OwnDiskCache.Reads = .data, commits: Bool = false,
+    _ name: String = "LMDBCaching, disk only", reads: OwnDiskCache.Reads = .data, commits: Bool = false,
     durability: Durability = .ordered
   ) -> DiskSubjectKind {
     DiskSubjectKind(name: name) { directory, size in

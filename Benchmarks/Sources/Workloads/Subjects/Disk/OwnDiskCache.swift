@@ -9,7 +9,7 @@ final class OwnDiskCache: DiskSubject {
     case many
   }
 
-  private let cache: DiskCache
+  private let cache: LMDBCache
   private let reads: Reads
   /// Whether a round of writes ends with the commit of the last one.
   private let commits: Bool
@@ -18,7 +18,7 @@ final class OwnDiskCache: DiskSubject {
   init(_ directory: URL, _ valueSize: Int, reads: Reads, commits: Bool, durability: Durability) throws {
     var configuration = CacheConfiguration()
     configuration.durability = durability
-    cache = try DiskCache(directory: directory, configuration: configuration)
+    cache = try LMDBCache.diskOnly(directory: directory, configuration: configuration)
     self.reads = reads
     self.commits = commits
     buffer = .allocate(byteCount: valueSize, alignment: 16)
@@ -28,7 +28,7 @@ final class OwnDiskCache: DiskSubject {
 
   func set(_ keys: KeyList, _ value: Data) throws {
     for key in keys.strings { try cache.set(value, forKey: key) }
-    if commits { _ = cache.count }
+    if commits { _ = try cache.count }
   }
 
   func set(_ keys: KeyList, _ value: Data, inBatchesOf size: Int) throws {
@@ -74,12 +74,23 @@ final class OwnDiskCache: DiskSubject {
 
   func remove(_ keys: KeyList) throws {
     for key in keys.strings { try cache.removeValue(forKey: key) }
-    if commits { _ = cache.count }
+    if commits { _ = try cache.count }
   }
 
   func settle() throws { try cache.flush() }
 
   func close() throws { try cache.close() }
 
-  private func lost(_ key: String) -> WorkloadError { WorkloadError("DiskCache lost \(key).") }
+  private func lost(_ key: String) -> WorkloadError { WorkloadError("the cache lost \(key).") }
+}
+
+extension LMDBCache {
+  /// A cache whose memory tier is off.
+  static func diskOnly(
+    directory: URL, configuration: CacheConfiguration = CacheConfiguration()
+  ) throws(CacheError) -> LMDBCache {
+    var configuration = configuration
+    configuration.memory = .off
+    return try LMDBCache(directory: directory, configuration: configuration)
+  }
 }

@@ -4,17 +4,17 @@ import LMDBCaching
 /// The disk tier alone, with a second between requests. Trimmed explicitly at a tenth over its limit, since its
 /// automatic trims come at varying requests.
 final class OwnDiskTraceCache: TraceSubject {
-  static let name = "LMDBCaching.DiskCache"
-  private let cache: DiskCache
+  static let name = "LMDBCaching, disk only"
+  private let cache: LMDBCache
   private let clock = ManualClock()
   private var batch: TraceBatch
 
   init(capacity: Int, directory: URL) throws {
     var configuration = CacheConfiguration()
     configuration.clock = .manual(clock)
-    cache = try DiskCache(directory: directory, configuration: configuration)
+    cache = try LMDBCache.diskOnly(directory: directory, configuration: configuration)
     cache.autoTrimInterval = .zero
-    cache.countLimit = capacity
+    cache.disk.countLimit = capacity
     batch = TraceBatch(capacity: capacity)
   }
 
@@ -25,6 +25,6 @@ final class OwnDiskTraceCache: TraceSubject {
 
   func insert(_ key: UInt32) {
     try! cache.set(Int(key), forKey: String(key))
-    if batch.isOver() { try! cache.trimToLimits() }
+    if batch.isOver() { try! cache.disk.trim(to: .limits) }
   }
 }
