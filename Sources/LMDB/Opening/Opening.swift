@@ -83,7 +83,11 @@ package struct DataFileMark: Sendable {
     let length = try file.status().size
     if length == 0 { return .empty }
     var bytes = [UInt8](repeating: 0, count: size)
-    guard try file.read(&bytes) else { return .foreign }
+    guard try file.read(&bytes) else {
+      // Cut off, or an older, shorter mark.
+      var start = [UInt8](repeating: 0, count: magic.count)
+      return try file.read(&start) && start == magic ? .torn : .foreign
+    }
     guard bytes.starts(with: magic) else {
       return length == size && bytes.allSatisfy { $0 == 0 } ? .empty : .foreign
     }

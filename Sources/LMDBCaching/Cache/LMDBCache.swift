@@ -53,6 +53,7 @@ public final class LMDBCache: Sendable {
   private let coding: Mutex<ObjectCoding>
   private let isClosed = Atomic<Bool>(false)
   private let isReadFailureLogged = Atomic<Bool>(false)
+  private let notesWrites = Atomic<Bool>(false)
   let maintenance = Mutex(MaintenanceTimer())
 
   var loadCounters: LoadCounters { memory.loadCounters }
@@ -113,7 +114,7 @@ public final class LMDBCache: Sendable {
     // The store's own clock: the tiers agree on the time, which never goes back.
     memory = MemoryTier(configuration, clock: store.clock)
     tier = configuration.memory.isOff ? nil : memory
-    store.add(memory)
+    if tier != nil { noteWrites() }
     disk.autoTrimInterval = .seconds(60)
   }
 
@@ -168,6 +169,11 @@ public final class LMDBCache: Sendable {
     observers.end(store.feed)
     defer { events.drain() }
     try store.release()
+  }
+
+  /// From now on ``memory`` learns of writes; loads and properties need it even if it is off.
+  func noteWrites() {
+    if !notesWrites.exchange(true, ordering: .acquiringAndReleasing) { store.add(memory) }
   }
 
   func checkOpen() throws(CacheError) {

@@ -240,6 +240,7 @@ extension LMDBCache {
     while true {
       let result = try await store.flights.value(key, caller, patience) { [self] load -> any Sendable in
         load.expect(try EntryTags.make(request.options.tags))
+        noteWrites()
         store.journal.lock.withLock { memory.loads.begin(load) }
         defer { store.journal.lock.withLock { memory.loads.end(load) } }
         do {

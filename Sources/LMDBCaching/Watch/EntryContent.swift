@@ -169,6 +169,7 @@ package final class EntryVersionObserver: Sendable {
     self.key = key
     store = cache.store
     versions = cache.memory.versions
+    cache.noteWrites()
     hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
     version = versions.word(hash: hash)
   }

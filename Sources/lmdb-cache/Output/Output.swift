@@ -163,7 +163,7 @@ final class Progress {
     self.done = done
     if isHidden { return }
     let now = Platform.nanoseconds()
-    if now < next { return }
+    if now < next, done != total { return }
     var line = Formatting.grouped(done)
     if let total {
       let filled = total <= 0 ? Self.width : Self.width * min(done, total) / total

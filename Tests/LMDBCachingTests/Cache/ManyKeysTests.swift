@@ -168,7 +168,6 @@ import Testing
     try cache.close()
     #expect(errorCode { try cache.values(Int.self, forKeys: keys) } == .closed)
     #expect(errorCode { try cache.values(Int.self, forKeys: []) } == .closed)
-    #expect(errorCode { try cache.withoutMemory.values(Int.self, forKeys: []) } == .closed)
   }
 
   @Test func whatAnotherProcessReplacedIsReadAnew() throws {

@@ -82,7 +82,7 @@ import Testing
       #expect(try record(cache) == kept, "\(attempt)")
     }
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == version.code)
-    #expect(try !cache.contains("key"))
+    #expect(errorCode { try cache.contains("key") } == version.code)
     // An unconditional write replaces it.
     try cache.set("replaced", forKey: "key")
     try cache.flush()
