@@ -131,7 +131,7 @@ import Testing
         configuration.valueTransforms = transforms
       }
       #expect(cache.recovery == nil && cache.health.isHealthy)
-      #expect(cache.count == TransformedFixture.values.count)
+      #expect(try cache.count == TransformedFixture.values.count)
       for value in TransformedFixture.values {
         #expect(try value.isFound(in: cache), "\(value.key)")
         try expect(value, try cache.entry(forKey: value.key))
