@@ -38,6 +38,7 @@ extension CacheModel {
     try reconcile()
     try other?.close()
     other = nil
+    try diskOnly.close()
     try cache.close()
     try begin()
   }
@@ -45,6 +46,8 @@ extension CacheModel {
   private func begin() throws {
     time = .manual(clock)
     cache = try open()
+    diskOnly = try cache.withoutMemory
+    diskOnly.disk.autoTrimInterval = .zero
     try followChanges()
   }
 
@@ -63,6 +66,7 @@ extension CacheModel {
     }.get()
     try other?.close()
     other = nil
+    try diskOnly.close()
     try cache.close()
     try FileManager.default.removeItem(atPath: source)
     try begin()
