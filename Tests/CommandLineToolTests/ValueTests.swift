@@ -106,8 +106,9 @@ import Testing
   @Test(arguments: ["int16Array", "uint64Array", "doubleArray"]) func aPieceOfAnArrayIsAnError(_ format: String)
     async throws
   {
+    let header = #"{"lmdb-cache-export":1}"# + "\n"
     let line = #"{"key":"k","format":"\#(format)","base64":"AAAA","created":1,"cost":1}"# + "\n"
-    let imported = try await Tool.run("import", "-", "--cache", scratch.cache, input: Data(line.utf8))
+    let imported = try await Tool.run("import", "-", "--cache", scratch.cache, input: Data((header + line).utf8))
     #expect(imported.status == 0, "\(imported.errors)")
     let shown = try await Tool.run("get", "k", "--cache", scratch.cache)
     #expect(shown.status == 65 && shown.text.isEmpty, "\(shown.status) \(shown.errors)")
