@@ -13,7 +13,7 @@ final class OwnDiskTraceCache: TraceSubject {
     var configuration = CacheConfiguration()
     configuration.clock = .manual(clock)
     cache = try LMDBCache.diskOnly(directory: directory, configuration: configuration)
-    cache.autoTrimInterval = .zero
+    cache.disk.autoTrimInterval = .zero
     cache.disk.countLimit = capacity
     batch = TraceBatch(capacity: capacity)
   }
