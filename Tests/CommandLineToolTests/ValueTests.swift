@@ -103,17 +103,6 @@ import Testing
     #expect(raw == Data([1, 0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF, 3, 0, 0, 0]))
   }
 
-  @Test(arguments: ["int16Array", "uint64Array", "doubleArray"]) func aPieceOfAnArrayIsAnError(_ format: String)
-    async throws
-  {
-    let header = #"{"lmdb-cache-export":1}"# + "\n"
-    let line = #"{"key":"k","format":"\#(format)","base64":"AAAA","created":1,"cost":1}"# + "\n"
-    let imported = try await Tool.run("import", "-", "--cache", scratch.cache, input: Data((header + line).utf8))
-    #expect(imported.status == 0, "\(imported.errors)")
-    let shown = try await Tool.run("get", "k", "--cache", scratch.cache)
-    #expect(shown.status == 65 && shown.text.isEmpty, "\(shown.status) \(shown.errors)")
-  }
-
   /// Foundation's formatter crashes for these.
   @Test(arguments: [(Double.nan, "nan"), (Double.infinity, "inf"), (-Double.infinity, "-inf"), (1e300, "1e+300")])
   func aDateThatNoCalendarHasIsANumber(_ seconds: Double, _ text: String) async throws {
