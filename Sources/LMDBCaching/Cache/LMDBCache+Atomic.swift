@@ -307,13 +307,14 @@ extension LMDBCache {
   package func edit(_ key: String, expires: Expiry, _ attempt: () -> EntryEdit) throws(CacheError) {
     try updating(key) { (basis) throws(CacheError) in
       // Before the value is read: a later one is refused.
-      if !basis.isAlone, let found = try CacheKey.with(key, store.header), !found.header.isExpired(at: store.clock.now)
-      {
+      let found = try CacheKey.with(key, store.header)
+      let isExpired = found?.header.isExpired(at: store.clock.now) ?? false
+      if !basis.isAlone, let found, !isExpired {
         basis.condition = .stamp(found.header.stamp)
         basis.expires = found.header.expires
         basis.write.tags = .some(found.tags)
       }
-      try note(expires, isPresent: true, key, &basis)
+      try note(expires, isPresent: !isExpired, key, &basis)
       var edit = EntryEdit.keep
       run(basis) { edit = attempt() }
       switch edit {

@@ -53,7 +53,8 @@ public final class LMDBCache: Sendable {
   private let coding: Mutex<ObjectCoding>
   private let isClosed = Atomic<Bool>(false)
   private let isReadFailureLogged = Atomic<Bool>(false)
-  private let notesWrites = Atomic<Bool>(false)
+  /// Whether ``memory`` learns of writes although it is off; `nil` once closed.
+  private let notesWrites = Mutex<Bool?>(false)
   let maintenance = Mutex(MaintenanceTimer())
 
   var loadCounters: LoadCounters { memory.loadCounters }
@@ -62,9 +63,6 @@ public final class LMDBCache: Sendable {
     var interval: Duration = .seconds(60)
     var timer: CacheTimer?
   }
-
-  /// Nanoseconds by which the wall clock may have been ahead: a day.
-  private static let greatestClockError: Int64 = 86_400_000_000_000
 
   /// Opens or creates the cache `name` of this program in one of the user's directories.
   ///
@@ -105,16 +103,10 @@ public final class LMDBCache: Sendable {
     reader = store.makeReader(ValueTransforms(transforms: configuration.valueTransforms))
     events = EventLog(configuration.logger)
     coding = Mutex(configuration.objectCoding)
-    // Stamps are wall-clock times of all processes, so the time is at least the last stamp's. One far ahead comes from
-    // a wrong clock, or from damage.
-    let lastStamp = Int64(clamping: store.journal.lock.withLock { store.journal.state.stamps.last })
-    if lastStamp <= store.clock.now.addingClamped(Self.greatestClockError) {
-      store.clock.advance(toAtLeast: lastStamp)
-    }
     // The store's own clock: the tiers agree on the time, which never goes back.
     memory = MemoryTier(configuration, clock: store.clock)
     tier = configuration.memory.isOff ? nil : memory
-    if tier != nil { noteWrites() }
+    if tier != nil { store.add(memory) }
     disk.autoTrimInterval = .seconds(60)
   }
 
@@ -163,7 +155,10 @@ public final class LMDBCache: Sendable {
     memory.close()
     // Running loads are no longer notified of writes.
     store.journal.lock.withLock { memory.loads.close() }
-    store.remove(memory)
+    notesWrites.withLock { notes in
+      notes = nil
+      store.remove(memory)
+    }
     let timer = maintenance.withLock { $0.timer.take() }
     timer?.cancel()
     observers.end(store.feed)
@@ -173,7 +168,12 @@ public final class LMDBCache: Sendable {
 
   /// From now on ``memory`` learns of writes; loads and properties need it even if it is off.
   func noteWrites() {
-    if !notesWrites.exchange(true, ordering: .acquiringAndReleasing) { store.add(memory) }
+    if tier != nil { return }
+    notesWrites.withLock { notes in
+      guard notes == false else { return }
+      store.add(memory)
+      notes = true
+    }
   }
 
   func checkOpen() throws(CacheError) {

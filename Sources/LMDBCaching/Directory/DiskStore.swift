@@ -328,12 +328,23 @@ extension DiskStore {
     do throws(CacheError) {
       // Before any read or commit: a dead process's writes were acknowledged.
       try store.peers.takeOverAtOpening(timeout: configuration.disk.lockTimeout.clampedNanoseconds)
+      store.followStamps()
       try store.writer.start()
     } catch {
       opened.environment.close()
       throw error
     }
     return store
+  }
+
+  /// Nanoseconds by which the wall clock may have been ahead: a day.
+  private static let greatestClockError: Int64 = 86_400_000_000_000
+
+  /// Stamps are wall-clock times of all processes, so the time is at least the last stamp's. One far ahead comes from a
+  /// wrong clock, or from damage. Done once for each store: later it would move the time of caches that are open.
+  private func followStamps() {
+    let last = Int64(clamping: journal.lock.withLock { journal.state.stamps.last })
+    if last <= clock.now.addingClamped(Self.greatestClockError) { clock.advance(toAtLeast: last) }
   }
 
   /// Ends one opening. The last one commits pending writes, ends the writer thread and closes the files.

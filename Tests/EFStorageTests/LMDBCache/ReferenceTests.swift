@@ -111,6 +111,8 @@ struct ReferenceTests {
     #expect(reference.content == ["a", "b"])
     clock.advance(by: .seconds(11))
     #expect(reference.content == nil)
+    // A new content does not inherit the time of the expired one.
+    #expect(try reference.update { $0 = ["c"] } == ["c"] && reference.content == ["c"])
 
     let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "number", in: cache, expires: .after(.seconds(10)))
     #expect(try property.update { $0 += 1 } == 6)

@@ -64,7 +64,7 @@ extension CacheModel {
     note("touch", String(key.prefix(8)))
     let isThere =
       random.below(3) == 0
-      ? try diskOnly.touch(forKey: key, expires: expiry) : try cache.touch(forKey: key, expires: expiry)
+      ? try cache.withoutMemory.touch(forKey: key, expires: expiry) : try cache.touch(forKey: key, expires: expiry)
     try ensure(isThere == (entry != nil), "a touch of \(key.prefix(8)) found \(isThere)")
     if entry != nil { entries[ModelKey(key)]?.expires = expires }
     // Rewriting a value reads it first.
@@ -77,7 +77,7 @@ extension CacheModel {
     note("setIfAbsent", String(key.prefix(8)))
     let isStored =
       random.below(3) == 0
-      ? try diskOnly.set(number, forKey: key, expires: expiry, tags: tags, if: .absent)
+      ? try cache.withoutMemory.set(number, forKey: key, expires: expiry, tags: tags, if: .absent)
       : try cache.set(number, forKey: key, expires: expiry, tags: tags, if: .absent)
     try ensure(isStored == (entry == nil), "stored where nothing is, \(key.prefix(8)): \(isStored)")
     if isStored { put(key, .number(number), expires: expires, tags: Set(tags)) }
@@ -98,7 +98,7 @@ extension CacheModel {
     let (expiry, expires) = expiry(current)
     let isStored =
       random.below(3) == 0
-      ? try diskOnly.set(number, forKey: key, expires: expiry, tags: tags, if: .version(version))
+      ? try cache.withoutMemory.set(number, forKey: key, expires: expiry, tags: tags, if: .version(version))
       : try cache.set(number, forKey: key, expires: expiry, tags: tags, if: .version(version))
     try ensure(isStored == !isOther, "compare and set of \(key.prefix(8)): \(isStored)")
     if isStored { put(key, .number(number), expires: expires, tags: Set(tags)) }
@@ -146,7 +146,7 @@ extension CacheModel {
           use(key)
         }
       default:
-        let stored = try diskOnly.update(Int.self, forKey: key, expires: expiry, cost: 5) { number in
+        let stored = try cache.withoutMemory.update(Int.self, forKey: key, expires: expiry, cost: 5) { number in
           try ensure(number == present, "an update of \(key.prefix(8)) found \(String(describing: number))")
           number = (number ?? 0) / 2 + amount
         }
@@ -171,7 +171,7 @@ extension CacheModel {
     try reading(key, entry) {
       let found =
         random.below(3) == 0
-        ? try diskOnly.value(Int.self, forKey: key, expires: .sliding(lifetime))
+        ? try cache.withoutMemory.value(Int.self, forKey: key, expires: .sliding(lifetime))
         : try cache.value(Int.self, forKey: key, expires: .sliding(lifetime))
       try ensure(found == number(entry), "\(key.prefix(8)): \(String(describing: found)) by a sliding read")
       use(key)
@@ -187,9 +187,9 @@ extension CacheModel {
     try reading(key, entry) {
       let old: Int? =
         switch (takes, onDisk) {
-        case (true, true): try diskOnly.removeValue(Int.self, forKey: key)
+        case (true, true): try cache.withoutMemory.removeValue(Int.self, forKey: key)
         case (true, false): try cache.removeValue(Int.self, forKey: key)
-        case (false, true): try diskOnly.exchange(value, forKey: key)
+        case (false, true): try cache.withoutMemory.exchange(value, forKey: key)
         case (false, false): try cache.exchange(value, forKey: key)
         }
       try ensure(old == number(entry), "\(key.prefix(8)) held \(String(describing: old))")
@@ -213,7 +213,7 @@ extension CacheModel {
       let cache = either
       switch random.below(3) {
       case 0: try cache.set(value, forKey: key, tags: tags)
-      case 1: try diskOnly.set(value, forKey: key, tags: tags)
+      case 1: try cache.withoutMemory.set(value, forKey: key, tags: tags)
       default: try cache.write { $0.set(value, forKey: key, expires: .never, tags: tags) }
       }
       put(key, .number(value), expires: nil, tags: Set(tags))
@@ -226,7 +226,7 @@ extension CacheModel {
     if removed.count == 1 {
       try cache.removeAll(.tag(removed[0]))
     } else {
-      try diskOnly.removeAll(.tags(removed))
+      try cache.withoutMemory.removeAll(.tags(removed))
     }
     entries = entries.filter { $0.value.tags.isDisjoint(with: removed) }
     for key in isLive where entries[key] == nil {

@@ -7,7 +7,7 @@ extension CacheModel {
     note("removeAll")
     let cache = either
     switch random.below(3) {
-    case 0: try diskOnly.removeAll()
+    case 0: try cache.withoutMemory.removeAll()
     case 1: try cache.removeAllObjects()
     default: try cache.removeAll()
     }

@@ -38,7 +38,6 @@ extension CacheModel {
     try reconcile()
     try other?.close()
     other = nil
-    try diskOnly.close()
     try cache.close()
     try begin()
   }
@@ -46,8 +45,6 @@ extension CacheModel {
   private func begin() throws {
     time = .manual(clock)
     cache = try open()
-    diskOnly = try cache.withoutMemory
-    diskOnly.disk.autoTrimInterval = .zero
     try followChanges()
   }
 
@@ -66,7 +63,6 @@ extension CacheModel {
     }.get()
     try other?.close()
     other = nil
-    try diskOnly.close()
     try cache.close()
     try FileManager.default.removeItem(atPath: source)
     try begin()

@@ -27,7 +27,7 @@ extension CacheModel {
     note("set", "\(key.prefix(8)) \(value.size ?? -1) expires \(expiry ?? -1)")
     let duration = expiry.map { Duration.milliseconds($0) }
     let cache = either
-    try store(value, key, duration, cost, in: random.below(4) == 0 ? diskOnly : cache)
+    try store(value, key, duration, cost, in: random.below(4) == 0 ? cache.withoutMemory : cache)
     put(key, value, expiry, cost)
   }
 
@@ -64,8 +64,8 @@ extension CacheModel {
       switch random.below(7) {
       case 0: found = try cache.value(Data.self, forKey: key).map { .data($0) }
       case 1: found = try cache.value(Int.self, forKey: key).map { .number($0) }
-      case 2: found = try diskOnly.value(String.self, forKey: key).map { .text($0) }
-      case 3: found = try diskOnly.value(Data.self, forKey: key).map { .data($0) }
+      case 2: found = try cache.withoutMemory.value(String.self, forKey: key).map { .text($0) }
+      case 3: found = try cache.withoutMemory.value(Data.self, forKey: key).map { .data($0) }
       case 4: return try getExactly(key, in: cache)
       case 5: return try getBytes(key, in: cache)
       default: found = try cache.value(String.self, forKey: key).map { .text($0) }
@@ -109,7 +109,7 @@ extension CacheModel {
   }
 
   private func object(_ key: String, in cache: LMDBCache) throws(CacheError) -> ModelValue? {
-    let object = random.below(2) == 0 ? try cache.object(forKey: key) : try diskOnly.object(forKey: key)
+    let object = random.below(2) == 0 ? try cache.object(forKey: key) : try cache.withoutMemory.object(forKey: key)
     guard let object else { return nil }
     guard let array = object as? NSArray else { throw CacheError(.storageFailed, "\(object) is no array") }
     return .object(array.map { String(describing: $0) })
@@ -158,7 +158,7 @@ extension CacheModel {
     let (key, cache) = (key(), either)
     note("remove", String(key.prefix(8)))
     switch random.below(4) {
-    case 0: try diskOnly.removeValue(forKey: key)
+    case 0: try cache.withoutMemory.removeValue(forKey: key)
     case 1: try cache.removeObject(forKey: key)
     default: try cache.removeValue(forKey: key)
     }

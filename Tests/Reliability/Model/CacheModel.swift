@@ -15,8 +15,6 @@ final class CacheModel {
   private var directories = 0
   private(set) var directory = ""
   var cache: LMDBCache
-  /// The same directory without a memory tier.
-  var diskOnly: LMDBCache
   /// Sometimes a second object on the same directory.
   var other: LMDBCache?
   /// Expired entries count until they are removed.
@@ -37,10 +35,8 @@ final class CacheModel {
     self.parent = parent
     directory = parent + "/0"
     cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration.make(time))
-    diskOnly = try cache.withoutMemory
     changes = cache.changes()
     prepare(cache)
-    prepare(diskOnly)
   }
 
   func open() throws -> LMDBCache {
@@ -108,7 +104,6 @@ final class CacheModel {
     try crash()
     try compareCounts()
     for key in ModelKey.all { try getExactly(key) }
-    try diskOnly.close()
     try cache.close()
   }
 }
