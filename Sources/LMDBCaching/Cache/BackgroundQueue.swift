@@ -32,7 +32,9 @@ final class BackgroundQueue: Sendable {
     /// The next job, unless it waits for one that runs.
     mutating func next() -> Job? {
       func runs(_ access: Access) -> Bool { running[access, default: 0] > 0 }
-      guard first < waiting.count, !runs(.write), !runs(.last), let job = waiting[first] else { return nil }
+      guard first < waiting.count, !runs(.write), !runs(.last),
+        running.values.reduce(0, +) < BackgroundQueue.greatestCount, let job = waiting[first]
+      else { return nil }
       switch job.access {
       case .read, .aside: break
       case .write: if runs(.read) { return nil }
@@ -49,6 +51,9 @@ final class BackgroundQueue: Sendable {
       return job
     }
   }
+
+  /// More jobs wait: each has a thread of its own.
+  private static let greatestCount = 1_024
 
   private let state = Mutex(State())
 

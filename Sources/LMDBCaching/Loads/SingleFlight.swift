@@ -40,7 +40,7 @@ final class SingleFlight: Sendable {
     }
   }
 
-  /// A queue of its own, since loads may block the threads of the shared ones.
+  /// Of tasks: a thread that waits keeps its own time. A queue of its own, since loads may block the threads of others.
   private static let timers = DispatchQueue(label: "LMDB load limits")
 
   private let flights = Mutex<[ByteKey: Flight]>([:])
@@ -89,14 +89,22 @@ final class SingleFlight: Sendable {
   private func wait(
     for flight: Flight, _ waiter: Flight.Waiter, _ caller: LoadCaller, _ patience: Patience
   ) async -> Outcome? {
-    let timer = patience.limit(for: flight, waiter, caller).map { limit in
-      let timer = DispatchSource.makeTimerSource(queue: Self.timers)
+    let stop = patience.limit(for: flight, waiter, caller).map { limit in
+      let ring: @Sendable () -> Void = { [self] in
+        leave(flight, waiter, with: nil, keepsLoad: patience.timeLimit != nil)
+      }
+      if let executor = caller.executor {
+        let alarm = executor.setAlarm(after: limit, ring)
+        return { executor.clear(alarm) }
+      }
+      // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
+      nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
       timer.schedule(deadline: .now() + .nanoseconds(Int(clamping: limit.clampedNanoseconds)))
-      timer.setEventHandler { [self] in leave(flight, waiter, with: nil, keepsLoad: patience.timeLimit != nil) }
+      timer.setEventHandler(handler: ring)
       timer.activate()
-      return timer
+      return { timer.cancel() }
     }
-    defer { timer?.cancel() }
+    defer { stop?() }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { (continuation: CheckedContinuation<Outcome?, Never>) in
         flight.wait(as: waiter) { continuation.resume(returning: $0) }

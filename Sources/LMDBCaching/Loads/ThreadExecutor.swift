@@ -6,9 +6,23 @@ import Platform
 /// Dispatch have about as many threads as there are processors.)
 package final class ThreadExecutor: TaskExecutor {
   private let lock = ConditionLock()
-  // Both are accessed with the lock held.
+  // Accessed with the lock held.
   private nonisolated(unsafe) var jobs: [UnownedJob] = []
+  // Accessed with the lock held.
+  private nonisolated(unsafe) var alarms: [Alarm] = []
+  // Accessed with the lock held.
   private nonisolated(unsafe) var isOver = false
+
+  /// A limit of a wait, which the waiting thread keeps itself: no other thread need be free.
+  final class Alarm: Sendable {
+    /// Monotonic nanoseconds.
+    fileprivate let time: Int64
+    fileprivate let ring: @Sendable () -> Void
+
+    fileprivate init(_ time: Int64, _ ring: @escaping @Sendable () -> Void) { (self.time, self.ring) = (time, ring) }
+  }
+
+  private enum Step { case job(UnownedJob), alarm(Alarm) }
 
   /// Blocks the calling thread, which runs `body` with the caller's task-local values.
   func wait<R: Sendable, E: Error>(for body: @escaping @Sendable () async throws(E) -> R) throws(E) -> R {
@@ -45,14 +59,39 @@ package final class ThreadExecutor: TaskExecutor {
     }
   }
 
-  private func run() {
-    while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+  /// Has the thread call `ring` after a while, unless ``clear(_:)`` is called before. To be called on that thread.
+  func setAlarm(after limit: Duration, _ ring: @escaping @Sendable () -> Void) -> Alarm {
+    let alarm = Alarm(MonotonicClock.nanoseconds.addingClamped(limit.clampedNanoseconds), ring)
+    lock.withLock { alarms.append(alarm) }
+    return alarm
   }
 
-  private func next() -> UnownedJob? {
+  func clear(_ alarm: Alarm) { lock.withLock { alarms.removeAll { $0 === alarm } } }
+
+  private func run() {
+    while let step = next() {
+      switch step {
+      case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+      case .alarm(let alarm): alarm.ring()
+      }
+    }
+  }
+
+  private func next() -> Step? {
     lock.withLock {
-      while jobs.isEmpty, !isOver { lock.wait(for: .work) }
-      return jobs.isEmpty ? nil : jobs.removeFirst()
+      while jobs.isEmpty, !isOver {
+        guard let alarm = alarms.min(by: { $0.time < $1.time }) else {
+          lock.wait(for: .work)
+          continue
+        }
+        let rest = alarm.time - MonotonicClock.nanoseconds
+        if rest <= 0 {
+          alarms.removeAll { $0 === alarm }
+          return .alarm(alarm)
+        }
+        _ = lock.wait(for: .work, nanoseconds: rest)
+      }
+      return jobs.isEmpty ? nil : .job(jobs.removeFirst())
     }
   }
 }

@@ -66,11 +66,17 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   func releaseInBulk(_ work: @escaping @Sendable () -> Void) -> Bool {
     guard mode.load(ordering: .relaxed) == Mode.background else { return false }
     guard !hasBulk.exchange(true, ordering: .acquiring) else { return false }
-    queue.async {
-      work()
-      self.hasBulk.store(false, ordering: .releasing)
+    do {
+      try PlatformThread.start(name: "LMDB disposal") {
+        work()
+        self.hasBulk.store(false, ordering: .releasing)
+      }
+      return true
+    } catch {
+      // Without a thread, the caller does it.
+      hasBulk.store(false, ordering: .releasing)
+      return false
     }
-    return true
   }
 
   func drain() {
@@ -83,11 +89,8 @@ final class DisposalQueue<Element>: @unchecked Sendable {
 
   @usableFromInline @inline(never)
   func schedule(soon: Bool) {
-    queue.async {
-      // Lets elements gather, so that one wake-up serves many.
-      if !soon { MonotonicClock.sleep(nanoseconds: 1_000_000) }
-      self.drain()
-    }
+    // A while lets elements gather, so that one wake-up serves many.
+    if soon { queue.async { self.drain() } } else { queue.asyncAfter(deadline: .now() + .milliseconds(1), execute: drain) }
   }
 
   @usableFromInline @inline(never)
