@@ -21,11 +21,12 @@ public final class MemoryTier: Sendable {
 
   init(_ configuration: CacheConfiguration, clock: CacheClock) {
     self.clock = clock
+    var limits = MemoryCacheConfiguration(
+      countLimit: configuration.memory.countLimit, costLimit: configuration.memory.costLimit,
+      ageLimit: configuration.memory.ageLimit, clock: clock)
+    limits.removesAllObjectsOnMemoryWarning = !configuration.memory.isOff
     memory = MemoryCache(
-      configuration: MemoryCacheConfiguration(
-        countLimit: configuration.memory.countLimit, costLimit: configuration.memory.costLimit,
-        ageLimit: configuration.memory.ageLimit, clock: clock),
-      keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
+      configuration: limits, keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
   }
 
   /// The maximum number of entries, enforced by every write. A negative number means no limit, `Int.max`, as in all

@@ -33,12 +33,12 @@ extension MemoryCache {
     defer { shard.pointee.unlock() }
     let stripe = stripe(shard, hash)
     if stamp > stripe.pointee { stripe.pointee = stamp }
+    versions?.advance(hash: hash)
     guard let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp < stamp else {
       return
     }
     shard.pointee.core.table.entries[place].hasExpiry = true
     shard.pointee.core.details(at: place).pointee.expires = Self.superseded
-    versions?.advance(hash: hash)
   }
 
   /// Replaces the expiry of an entry with an announced change.

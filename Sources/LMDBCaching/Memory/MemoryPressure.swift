@@ -141,14 +141,15 @@ package final class MemoryPressureMonitor: Sendable {
     /// Registers "waited for memory for 200 ms of any 2 s", the shortest window open to unprivileged processes. Returns
     /// `nil` if the kernel does not support it.
     init?(path: String) {
-      descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-      if descriptor < 0 { return nil }
+      let opened = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+      if opened < 0 { return nil }
       let request = "some 200000 2000000"
-      let written = request.withCString { write(descriptor, $0, request.utf8.count + 1) }
+      let written = request.withCString { write(opened, $0, request.utf8.count + 1) }
       if written < 0 {
-        close(descriptor)
+        close(opened)
         return nil
       }
+      descriptor = opened
     }
 
     deinit { close(descriptor) }
