@@ -239,7 +239,8 @@ extension Environment {
       slot.transaction = transaction
       return .begun(ReaderLease(slot: slot, transaction: transaction, control))
     } catch {
-      slot.giveBack()
+      // A closing environment waits for busy slots.
+      defer { slot.giveBack() }
       switch error.status {
       case MDB_READERS_FULL:
         _ = try changingReaderTable { () throws(LMDBError) in try Calls.checkReaders(handle) }

@@ -196,7 +196,10 @@ extension CacheError {
     switch error.errno {
     case _ where error.finding != nil: (code, reason) = (.invalidDirectory, ": \(error)")
     case ENOSPC, EDQUOT, EFBIG:
-      (code, reason) = (.noSpace, ": the disk is full. Free some space; the cache goes on by itself.")
+      code = .noSpace
+      reason =
+        ": the disk or quota is full, or a limit of file sizes (ulimit -f) is reached. Free some space or raise it; the "
+        + "cache goes on by itself."
     case EROFS:
       code = .readOnlyFileSystem
       reason = ": the file system is mounted read-only. Mount it for writing, or give a directory elsewhere."

@@ -20,12 +20,16 @@ func call<R: FixedWidthInteger & SignedInteger>(
 ) throws(SystemError) -> R {
   while true {
     if FaultInjection.isOn, let status = FaultInjection.status(for: name, path: path()) {
+      // A call that does nothing.
+      if status == 0 { return 0 }
       errno = status
     } else {
       let result = call()
       if result >= 0 { return result }
     }
-    if errno != EINTR { throw SystemError(name.rawValue, path()) }
+    // Taken before the path is made, which may change it.
+    let number = errno
+    if number != EINTR { throw SystemError(name.rawValue, path(), errno: number) }
   }
 }
 

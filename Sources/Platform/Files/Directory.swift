@@ -375,7 +375,10 @@ extension Directory {
       // Otherwise it was removed since it was listed.
       guard let status = try status(name, path: path) else { continue }
       if status.kind == .directory {
-        let file = try File.open(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, path: path)
+        let file = try allowing(ENOENT) { () throws(SystemError) in
+          try File.open(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, path: path)
+        }
+        guard let file else { continue }
         try Directory(file, path, status.identity).walk(depth: depth + 1, body)
       }
       try body(self, name, path, status)

@@ -24,7 +24,9 @@ package enum PlatformThread {
     var attributes = pthread_attr_t()
     precondition(pthread_attr_init(&attributes) == 0, "pthread_attr_init failed")
     defer { pthread_attr_destroy(&attributes) }
-    if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
+    if let stackSize {
+      precondition(pthread_attr_setstacksize(&attributes, stackSize) == 0, "pthread_attr_setstacksize failed")
+    }
     #if canImport(Darwin)
       var thread: pthread_t?
       let status = pthread_create(&thread, &attributes, { Start.run($0) }, start.toOpaque())
