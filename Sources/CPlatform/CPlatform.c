@@ -176,6 +176,10 @@ int cplatform_is_writable(int descriptor) {
 #endif
 }
 
+int64_t cplatform_seek(int descriptor, int64_t offset, int hole) {
+  return lseek(descriptor, offset, hole ? SEEK_HOLE : SEEK_DATA);
+}
+
 int64_t cplatform_file_system(int descriptor) {
 #if defined(__linux__)
   struct statfs status;

@@ -176,7 +176,7 @@ final class ManifestFile {
         try reading(directory.path(of: name)) { () throws(SystemError) in
           try copy.directory.remove(name)
           guard let file = try directory.open(name) else { return }
-          try copy.directory.create(name, .exclusively).write(0..<file.status().size, of: file)
+          try copy.directory.create(name, .exclusively).writeSparsely(file)
         }
       }
       if try state(in: directory) == before { return before }

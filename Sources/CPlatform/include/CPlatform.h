@@ -62,6 +62,9 @@ void cplatform_start_writing(int descriptor, int64_t offset, int64_t count);
 /// which the C library prefers and older containers refuse with an error that looks like a missing permission.
 int cplatform_is_writable(int descriptor);
 
+/// The offset of a file's next hole, or next data, by lseek(2); -1 if not found or unknown.
+int64_t cplatform_seek(int descriptor, int64_t offset, int hole);
+
 /// The file system's magic number, `f_type` of statfs(2); -1 on failure or if the system has none.
 int64_t cplatform_file_system(int descriptor);
 

@@ -234,6 +234,23 @@ extension File {
       offset += part.count
     }
   }
+
+  /// Fills this empty file with the contents of another one, keeping holes.
+  package borrowing func writeSparsely(_ other: borrowing File) throws(SystemError) {
+    let size = try other.status().size
+    var offset = 0
+    while offset < size {
+      let data = Int(cplatform_seek(other.descriptor, Int64(offset), 0))
+      if data < 0, currentErrno() == ENXIO { break }
+      // If the file system does not report holes, everything is data.
+      let start = max(data, offset)
+      let hole = Int(cplatform_seek(other.descriptor, Int64(start), 1))
+      offset = hole < start ? size : min(hole, size)
+      if start >= offset { break }
+      try write(start..<offset, of: other)
+    }
+    try truncate(to: size)
+  }
 }
 
 /// A file's status.
