@@ -19,11 +19,9 @@ package enum KeyedArchive {
   /// - Parameter permitted: As for ``root(of:permitted:)``.
   package static func data(of object: any NSCoding, permitted: [AnyClass]? = nil) throws -> Data {
     try data(of: object) { data in
-      guard let root = try root(of: data, permitted: permitted) else {
+      guard try root(of: data, permitted: permitted) != nil else {
         throw KeyedArchiveError("The archive holds nil.")
       }
-      // Foundation on Linux loses the inversion of some.
-      if let set = object as? NSCharacterSet, !set.isEqual(root) { throw KeyedArchiveError("It holds another set.") }
     }
   }
 
@@ -59,6 +57,11 @@ package enum KeyedArchive {
     #if !canImport(Darwin)
       try Contents(data).check(permitted.map { AllowedClasses($0) })
     #endif
+    return try unarchived(data, permitted)
+  }
+
+  /// Requires a checked archive.
+  private static func unarchived(_ data: Data, _ permitted: [AnyClass]?) throws -> Any? {
     let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
     unarchiver.decodingFailurePolicy = .setErrorAndReturn
     defer { unarchiver.finishDecoding() }
@@ -95,8 +98,12 @@ package enum KeyedArchive {
   package static func scalar(of data: Data) throws -> PlainValue? { try plainValue(of: data, classes: scalarClasses) }
 
   private static func plainValue(of data: Data, classes: Set<String>) throws -> PlainValue? {
-    guard try Contents(data).classNames.allSatisfy({ classes.contains($0) }) else { return nil }
-    return try root(of: data).flatMap { PlainValue($0, length: data.count) }
+    let contents = try Contents(data)
+    guard contents.classNames.allSatisfy({ classes.contains($0) }) else { return nil }
+    #if !canImport(Darwin)
+      try contents.check(nil)
+    #endif
+    return try unarchived(data, nil).flatMap { PlainValue($0, length: data.count) }
   }
 
   // Strings, numbers and data have no class name in archives by Foundation on Linux.

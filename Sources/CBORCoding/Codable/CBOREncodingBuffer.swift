@@ -17,6 +17,8 @@ final class CBOREncodingBuffer {
   @exclusivity(unchecked) private var frames = CBORStack<CBOREncodingFrame>(capacity: 4)
   @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
   @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
+  /// Indexes in `entries` by key, for large maps of nested containers.
+  @exclusivity(unchecked) var names: [CBOREncodingName: Int] = [:]
 
   init(_ session: CBOREncodingSession) { self.session = session }
 
@@ -33,6 +35,7 @@ final class CBOREncodingBuffer {
     entries.truncate(to: 0)
     frames.truncate(to: 0)
     if !holes.isEmpty { holes = [] }
+    if !names.isEmpty { names = [:] }
     top.serial = 0
   }
 
@@ -358,6 +361,8 @@ struct CBOREncodingFrame: BitwiseCopyable {
   /// Whether all keys so far are in order.
   var isSorted = true
   var holeCount: Int32 = 0
+  /// Entries in the buffer's table of names.
+  var namedCount: Int32 = 0
   var start: Int
   var count = 0
   /// The index of its first entry.

@@ -47,7 +47,16 @@ extension CBOREncodingBuffer {
     return name.withUTF8Bytes { utf8 in
       // Common case: the key sorts after all others.
       if top.isSorted, utf8.order(bytes(ofKeyAt: entries.count - 1)) > 0 { return nil }
-      return (first..<entries.count).last { utf8.order(bytes(ofKeyAt: $0)) == 0 }
+      if entries.count - first <= 16 { return (first..<entries.count).last { utf8.order(bytes(ofKeyAt: $0)) == 0 } }
+      for index in first + Int(top.namedCount)..<entries.count {
+        names[CBOREncodingName(owner: top.serial, utf8: Array(bytes(ofKeyAt: index)))] = index
+      }
+      top.namedCount = Int32(entries.count - first)
+      // After an error the entry may be gone and its index reused.
+      guard let found = names[CBOREncodingName(owner: top.serial, utf8: Array(utf8))],
+        (first..<entries.count).contains(found), utf8.order(bytes(ofKeyAt: found)) == 0
+      else { return nil }
+      return found
     }
   }
 
@@ -208,6 +217,7 @@ extension CBOREncodingBuffer {
     guard firstHole < holes.count else { return }
     for hole in holes[firstHole...] { session.recycle(hole.buffer) }
     holes.removeLast(holes.count - firstHole)
+    if holes.isEmpty, !names.isEmpty { names.removeAll(keepingCapacity: true) }
   }
 }
 
@@ -262,6 +272,13 @@ struct CBOREncodingHole {
   let kind: CBOREncodingFrame.Kind
   var buffer: CBOREncodingBuffer
   let serial: UInt64
+}
+
+/// An entry's key in a value being encoded. Compared by bytes: strings that are equal in Swift can be two keys.
+struct CBOREncodingName: Hashable {
+  /// The serial of the value.
+  let owner: UInt64
+  let utf8: [UInt8]
 }
 
 // Errors with a coding path.

@@ -130,6 +130,10 @@
     public override var decodingFailurePolicy: NSCoder.DecodingFailurePolicy { .setErrorAndReturn }
     /// Records the first error and stops encoding.
     public override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
+    /// 0, or `NSNotFound` for an unknown class: archives have no class versions.
+    public override func version(forClassName className: String) -> Int {
+      ClassName.isKnown(className) ? 0 : NSNotFound
+    }
 
     public override func encode(_ object: Any?, forKey key: String) {
       if beginField(key) { write(object) }

@@ -150,6 +150,12 @@
     /// Records the first error; all values decoded afterwards are nil, 0 or false.
     public override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
 
+    /// 0, or `NSNotFound` for an unknown class: archives have no class versions.
+    public override func version(forClassName className: String) -> Int {
+      let isNamed = names[class: className] != nil || Self.class(forClassName: className) != nil
+      return isNamed || ClassName.isKnown(className) ? 0 : NSNotFound
+    }
+
     public override func containsValue(forKey key: String) -> Bool { locate(key) != nil }
     public override func decodeBool(forKey key: String) -> Bool { integer(forKey: key, UInt8.self, atMost: 1) == 1 }
     public override func decodeCInt(forKey key: String) -> Int32 { integer(forKey: key, Int32.self) }

@@ -6,7 +6,7 @@ import Foundation
 /// needed. A date outside the years 1600 to 9999, where calendars differ, or too close to 2001 for a fraction, is its
 /// number of seconds since 2001.
 enum ISODate {
-  private static let years = -12_622_780_800.0..<252_423_993_600.0
+  private static let years = -12_654_403_200.0..<252_423_993_600.0
 
   static func encode(_ date: Date, to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
@@ -57,6 +57,7 @@ enum ISODate {
     }
     guard zone == "Z" || [5, 6].contains(zone.count) && "+-".contains(zone.first ?? " "),
       zone.dropFirst().allSatisfy({ $0.isWholeNumber || $0 == ":" }),
+      // The error only says that it is no date.
       let date = try? Date(text.prefix(19) + zone, strategy: .iso8601)
     else { return nil }
     return date + fraction

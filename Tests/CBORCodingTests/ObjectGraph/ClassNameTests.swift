@@ -43,6 +43,18 @@ final class NaiveArray: NSArray {
 }
 
 @Suite struct ClassNameTests {
+  /// The runtime reads bytes below the space as offsets into memory.
+  @Test func versionsOfAnyName() throws {
+    let coder = CBORKeyedArchiver(requiringSecureCoding: false)
+    let decoder = try CBORKeyedUnarchiver(forReadingFrom: try archive(NSArray()))
+    let long = String(repeating: "x", count: 100_000)
+    for name in ["", "$\u{0}.", "\u{1}\u{2}", "\u{1}abcd", "a\u{7F}", long, "NSNowhere"] {
+      #expect(coder.version(forClassName: name) == NSNotFound)
+      #expect(decoder.version(forClassName: name) == NSNotFound)
+    }
+    for name in ["NSArray", "NSString"] { #expect(decoder.version(forClassName: name) == 0) }
+  }
+
   @Test func names() {
     #expect(ClassName.name(of: NSArray.self) == "NSArray")
     #expect(ClassName.name(of: UnitLength.self) == "NSUnitLength")

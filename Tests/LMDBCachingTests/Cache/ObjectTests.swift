@@ -99,8 +99,6 @@ final class OneWay: NSObject, NSCoding {
     try cache.close()
   }
 
-  private static var lettersInverted: NSCharacterSet { CharacterSet.alphanumerics.inverted as NSCharacterSet }
-
   private static var foundationObjects: [any NSObject & NSCoding] {
     let url = URL(string: "https://example.org/a")!
     let request = NSMutableURLRequest(url: url)
@@ -114,7 +112,7 @@ final class OneWay: NSObject, NSCoding {
       URLResponse(url: url, mimeType: "a/b", expectedContentLength: 3, textEncodingName: "utf-8"),
       HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: ["A": "b"])!,
       NSURLRequest(url: url), request, NSAffineTransform(transform: AffineTransform(scale: 2)),
-      signaling, CharacterSet.alphanumerics as NSCharacterSet, lettersInverted,
+      signaling, CharacterSet.alphanumerics as NSCharacterSet, CharacterSet.alphanumerics.inverted as NSCharacterSet,
       CharacterSet(charactersIn: "ab").inverted as NSCharacterSet,
       CharacterSet(charactersIn: "a"..."z") as NSCharacterSet,
       CharacterSet(charactersIn: "a"..."z").inverted as NSCharacterSet, NSIndexSet(index: Int.max - 1),
@@ -127,8 +125,6 @@ final class OneWay: NSObject, NSCoding {
   func foundationsObjectsComeBack(_ index: Int, _ archiving: ObjectCoding.Archiving) throws {
     let cache = try directory.open { $0.objectCoding.archiving = archiving }
     let object = Self.foundationObjects[index]
-    // `unreadable` has it for that format.
-    if archiving == .keyedArchive, object == Self.lettersInverted { return }
     try cache.setObject(object, forKey: "object")
     #expect(object.isEqual(try cache.withoutMemory.object(forKey: "object")))
     try cache.close()
@@ -139,7 +135,7 @@ final class OneWay: NSObject, NSCoding {
       NSDecimalNumber(string: "1.5"), NSArray(array: [NSDecimalNumber(string: "1.5")]), NSArray(array: [Decimal(1)]),
       NSError(domain: "d", code: 7), NSDictionary(dictionary: ["e": NSError(domain: "d", code: 7)]),
       NSNotification(name: NSNotification.Name("n"), object: nil), NSString("$null"), NSArray(array: ["a", "$null"]),
-      DateFormatter(), OneWay(), lettersInverted,
+      DateFormatter(), OneWay(),
     ]
   }
 
