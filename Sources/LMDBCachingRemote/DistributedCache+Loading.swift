@@ -122,20 +122,22 @@ private struct FleetLoad: Sendable {
     }
     let limit = MonotonicClock.nanoseconds.addingClamped(cache.configuration.loadWaitLimit.clampedNanoseconds)
     var pause = Self.firstPause
-    var isAsked = true
     while true {
       // The lease before the value: what its last owner stored is found.
+      let answer: (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply)
       do throws(RemoteTierError) {
-        let answer = try await cache.client.send([lease.take], .write, caller)[0]
-        if case .bytes = answer { hasLease = true }
+        answer = try await cache.client.send(lease.take, thenRead: look, caller)
       } catch {
         // The server may have got the request all the same.
-        if !error.isWithoutEffect { lease.releaseLater() }
-        isAsked = false
+        if ![.suspended, .busy].contains(error.code) { lease.releaseLater() }
+        return nil
       }
-      let reply: RemoteReply
-      do throws(RemoteTierError) { reply = try await cache.client.send([look], .read, caller)[0] } catch { return nil }
-      if let value = value(type, reply, &context) {
+      var isAsked = false
+      if case .success(let reply) = answer.write {
+        isAsked = true
+        if case .bytes = reply { hasLease = true }
+      }
+      if let value = value(type, answer.read, &context) {
         end()
         return value
       }

@@ -27,7 +27,7 @@ extension DistributedCache {
 
   /// Stores an object under `key` for the whole fleet, or with `nil` removes what is there.
   ///
-  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
   @_disfavoredOverload
   public func setObject(
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
@@ -44,7 +44,7 @@ extension DistributedCache {
 
   /// Removes the entry under `key` from the whole fleet.
   ///
-  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
   @_disfavoredOverload
   public func removeValue(forKey key: String) throws { try write([FleetWrite(key: key, entry: nil)]) }
 
@@ -53,7 +53,7 @@ extension DistributedCache {
 
   /// Stores values for the whole fleet, with one request to the server. Each is a write of its own.
   ///
-  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; some may be stored then.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; some may be stored then.
   @_disfavoredOverload
   public func set<V: Codable & Sendable>(
     _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil, cost: Int? = nil
@@ -70,7 +70,7 @@ extension DistributedCache {
 
   /// Removes entries from the whole fleet, with one request to the server.
   ///
-  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; some may be removed then.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; some may be removed then.
   @_disfavoredOverload
   public func removeValues(forKeys keys: some Sequence<String>) throws {
     try write(keys.map { FleetWrite(key: $0, entry: nil) })
@@ -225,7 +225,7 @@ extension DistributedCache {
   /// The server is looked through page by page, which takes as long as it has keys, of this fleet or others. What is
   /// written meanwhile stays. Other machines serve what they have until it is done.
   ///
-  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; part of them may be removed then.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; part of them may be removed then.
   @_disfavoredOverload
   public func removeAll(withPrefix prefix: String = "") throws {
     try LoadCaller.wait { try await self.removeAll(prefix, $0) }

@@ -70,6 +70,18 @@ final class RemoteClient: Sendable {
     return try settle(await result(of: commands, caller), commands.count, purpose, since: start, judge).get()
   }
 
+  /// Sends a write and then a read, as one request. The read counts whatever the write's outcome: a full server still
+  /// reads. While writes are suspended, only the read is sent.
+  func send(
+    _ write: RemoteCommand, thenRead read: RemoteCommand, _ caller: LoadCaller
+  ) async throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
+    guard isAllowed(.read) else { throw Self.suspended }
+    let isWritten = isAllowed(.write)
+    let start = MonotonicClock.nanoseconds
+    let result = await self.result(of: isWritten ? [write, read] : [read], caller)
+    return try settle(result, isWritten: isWritten, since: start)
+  }
+
   private func result(
     of commands: [RemoteCommand], _ caller: LoadCaller
   ) async -> Result<[RemoteReply], RemoteTierError> {
@@ -149,15 +161,48 @@ extension RemoteClient {
       if case .failure(let error) = result { failure = error } else { failure = judge?(replies) }
     case .failure(let error): failure = error
     }
+    let now = noteRequest(since: start, isFailure: failure != nil)
+    if let failure { note(failure, purpose, now: now, since: start) } else { noteSuccess(purpose) }
+    return result
+  }
+
+  /// Settles a write, if there was one, and the read after it.
+  private func settle(
+    _ result: Result<[RemoteReply], RemoteTierError>, isWritten: Bool, since start: Int64
+  ) throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
+    let count = isWritten ? 2 : 1
+    func reply(_ index: Int) -> Result<RemoteReply, RemoteTierError> {
+      result.flatMap { replies in
+        if replies.count != count {
+          return .failure(RemoteTierError(.failed, "There are \(replies.count) replies to \(count) commands."))
+        }
+        if case .error(let message) = replies[index] { return .failure(RemoteTierError(reply: message)) }
+        return .success(replies[index])
+      }
+    }
+    let write = isWritten ? reply(0) : .failure(Self.suspended)
+    let read = reply(count - 1)
+    let isFailure = if case .failure = read { true } else { false }
+    let now = noteRequest(since: start, isFailure: isFailure)
+    for (purpose, outcome) in isWritten ? [(Purpose.write, write), (.read, read)] : [(.read, read)] {
+      switch outcome {
+      case .success: noteSuccess(purpose)
+      case .failure(let error): note(error, purpose, now: now, since: start)
+      }
+    }
+    return (write, try read.get())
+  }
+
+  /// Counts a request, and returns the time.
+  private func noteRequest(since start: Int64, isFailure: Bool) -> Int64 {
     let now = MonotonicClock.nanoseconds
     counts.withLock { counts in
       counts.requests += 1
-      if failure != nil { counts.failures += 1 }
+      if isFailure { counts.failures += 1 }
       counts.requestTime += .nanoseconds(now - start)
     }
     metrics?.noteRequest(nanoseconds: now - start)
-    if let failure { note(failure, purpose, now: now, since: start) } else { noteSuccess(purpose) }
-    return result
+    return now
   }
 
   private func noteSuccess(_ purpose: Purpose) {

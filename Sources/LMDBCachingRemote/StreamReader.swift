@@ -237,8 +237,8 @@ struct UnconfirmedRevisions: Sendable {
   /// More than a machine out of touch is likely to fetch. What does not fit in is taken for lost.
   static let limit = 1 << 16
 
-  /// The greatest first. The same one may be there several times.
-  private var revisions: [RemoteRevision] = []
+  /// The least first, and a slice, so that both ends are fast. The same one may be there several times.
+  private var revisions: ArraySlice<RemoteRevision> = []
   private(set) var greatest = RemoteRevision.none
   private var isIncomplete = false
 
@@ -248,7 +248,7 @@ struct UnconfirmedRevisions: Sendable {
       isIncomplete = true
       return
     }
-    revisions.insert(revision, at: revisions.firstIndex { $0 <= revision } ?? revisions.count)
+    revisions.insert(revision, at: revisions.lastIndex { $0 <= revision }.map { $0 + 1 } ?? revisions.startIndex)
   }
 
   /// The stream was read up to a change, in order.
@@ -256,9 +256,9 @@ struct UnconfirmedRevisions: Sendable {
   /// - Returns: Whether none was missing before it.
   mutating func confirm(_ revision: RemoteRevision) -> Bool {
     var isComplete = true
-    while let least = revisions.last, least <= revision {
+    while let least = revisions.first, least <= revision {
       if least != revision { isComplete = false }
-      revisions.removeLast()
+      revisions.removeFirst()
     }
     if revisions.isEmpty, isIncomplete {
       isIncomplete = false
