@@ -102,7 +102,7 @@ package struct ImportRun {
       report.unselected += 1
       return
     }
-    let now = cache?.wallClock ?? RealTimeClock.nanoseconds
+    let now = cache?.now ?? RealTimeClock.nanoseconds
     if entry.expires != 0, entry.expires <= now {
       report.expired += 1
       return

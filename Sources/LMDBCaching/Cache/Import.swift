@@ -80,7 +80,6 @@ extension LMDBCache {
     }
   }
 
-  package var wallClock: Int64 { store.clock.now }
 }
 
 package struct ImportedEntry: Sendable {

@@ -308,13 +308,7 @@ extension DiskStore {
 
 extension DiskStore {
   /// The header for a new record; its stamp is set later.
-  @inline(__always)
-  func header(
-    for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expiresIn: Duration?, cost: Int?
-  ) throws(CacheError) -> RecordHeader {
-    try header(for: key, format, bytes, expires: expiresIn.map(expiry) ?? 0, cost: cost)
-  }
-
+  ///
   /// - Parameter expires: Nanoseconds since 1970, or 0 for never.
   @inline(__always)
   func header(

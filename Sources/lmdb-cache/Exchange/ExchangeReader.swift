@@ -182,7 +182,7 @@ struct ExchangeImport {
 
   private mutating func take(_ record: EntryRecord) throws {
     report.examined += 1
-    if record.isOver(at: cache?.wallClock ?? CacheClock.system.now) {
+    if record.isOver(at: cache?.now ?? CacheClock.system.now) {
       report.expired += 1
       return
     }

@@ -67,7 +67,7 @@ import Testing
     try bytes.withBytes { (bytes) throws(CacheError) in
       try CacheKey.with(key) { (key) throws(CacheError) in
         let store = cache.store
-        let header = try store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
+        let header = try store.header(for: key, format, bytes, expires: 0, cost: nil)
         _ = try store.put(key, header: header, payload: bytes, through: .none, by: nil)
       }
     }

@@ -112,7 +112,7 @@ import Testing
       for index in 0..<4 {
         try ValueArchiver.withArchive(of: "batch") { (format, bytes) throws(CacheError) in
           try CacheKey.with("key\(index)") { (key) throws(CacheError) in
-            let header = try cache.store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
+            let header = try cache.store.header(for: key, format, bytes, expires: 0, cost: nil)
             try cache.store.put(key, header: header, payload: bytes, through: .none, into: batch)
           }
         }
