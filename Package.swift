@@ -57,7 +57,7 @@ let package = Package(
     // Every call of the C library: files, directories, locks, maps, threads and time.
     .target(name: "Platform", dependencies: ["CPlatform"]),
     // What the coders of both kinds of archives share.
-    .target(name: "FoundationObjects", dependencies: ["CPlatform", "Platform"]),
+    .target(name: "FoundationObjects", dependencies: ["Platform"]),
     .target(name: "CBORCoding", dependencies: ["FoundationObjects"]),
     .target(name: "LMDB", dependencies: ["CLMDB", "CPlatform", "CXXHash", "Platform"]),
     .target(
@@ -141,17 +141,20 @@ let package = Package(
     .testTarget(
       name: "LMDBCachingTests",
       dependencies: [
-        "CBORCoding", "CXXHash", "CXXHashWide", "FormatFixtures", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform",
-        "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "CBORCoding", "CPlatform", "CXXHash", "CXXHashWide", "CacheTestProcess", "FormatFixtures", "FoundationArchives",
+        "LMDB", "LMDBCaching", "Platform", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "LMDBCachingImportTests",
-      dependencies: ["CSQLite", "LMDBCaching", "LMDBCachingImport", "Platform", "TestSupport"],
+      dependencies: [
+        "CSQLite", "LMDBCaching", "LMDBCachingImport", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
+      ],
       exclude: ["Fixtures"]),
     .testTarget(
       name: "LMDBCachingRemoteTests",
       dependencies: [
-        "LMDBCaching", "LMDBCachingRedis", "LMDBCachingRemote", "RedisTestSupport", "TestSupport",
+        "LMDBCaching", "LMDBCachingRedis", "LMDBCachingRemote", "Platform", "RedisTestSupport", "TestSupport",
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
       ]),
@@ -220,7 +223,7 @@ let package = Package(
       path: "Tests/Soak"),
     .testTarget(
       name: "ReliabilityTests",
-      dependencies: ["LMDBCaching", "Platform", "Reliability", "TestSupport", "soak"]),
+      dependencies: ["LMDBCaching", "Reliability", "TestSupport", "soak"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -64,7 +64,6 @@ cache.object(forKey: "note") { key, result in
 finished.wait()
 
 try cache.disk.trim(to: .count(10))
-print("trimmed to ten: true")
 print("\(try cache.count) objects on the disk, \(cache.memory.count) in memory")
 
 if try portrait(of: "Ada").visits > 6 {

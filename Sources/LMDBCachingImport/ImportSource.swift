@@ -16,7 +16,7 @@ public struct ImportSource: Sendable {
   /// The directory of a YYCache or YYDiskCache, with `manifest.sqlite`, that no program has open.
   ///
   /// Keeps creation and access times. Values that are not keyed archives are read by the cache's
-  /// `ObjectCoding.customArchive` closure if it has one, and otherwise imported as bytes.
+  /// `ObjectCoding.customUnarchive` closure if it has one, and otherwise imported as bytes.
   public static func yyCache(directory: URL) -> ImportSource {
     ImportSource { context throws(ImportError) in try YYCacheSource(path(directory), context) }
   }

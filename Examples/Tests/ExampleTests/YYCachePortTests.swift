@@ -8,7 +8,7 @@ import Testing
     #expect(
       first.lines == [
         "Ada was here before: false", "Ada: 3 colours, seen 1 times", "Grace: 5 colours, seen 1 times",
-        "Ada: 3 colours, seen 2 times", "note: for a moment", "note is removed: true", "trimmed to ten: true",
+        "Ada: 3 colours, seen 2 times", "note: for a moment", "note is removed: true",
         "2 objects on the disk, 2 in memory",
       ])
 

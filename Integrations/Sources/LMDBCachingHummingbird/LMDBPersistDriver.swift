@@ -41,7 +41,8 @@ public struct LMDBPersistDriver: PersistDriver {
     if !isStored { throw PersistError.duplicate }
   }
 
-  /// Stores a value. Without `expires` it keeps the expiry of the value it replaces.
+  /// Stores a value. Without `expires` it keeps the expiry of the value it replaces, and may block the thread for a
+  /// commit, as ``create(key:value:expires:)`` may.
   public func set<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
     try cache.set(value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .unchanged)
     // Without changes of its own it waits for the set.

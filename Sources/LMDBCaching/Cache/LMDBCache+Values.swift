@@ -145,10 +145,11 @@ extension LMDBCache {
   ///   - tags: For ``removeAll(_:)``. Any strings, up to 64 different ones; each takes eight bytes of the entry. The next
   ///     `set` of the key replaces them; ``update(_:forKey:expires:cost:_:)`` and ``touch(forKey:expires:)`` keep them.
   /// - Throws: `.encodingFailed`; `.invalidArgument` for a negative cost, too many tags, a key of more than 16 MiB or a
-  ///   value of 4 GiB or more; `.closed`; with ``Durability/full`` also `.notCommitted`, `.noSpace` and
-  ///   `.storageFailed`. Without it, a full or failing disk does not throw: the value stays in memory while it fits and
-  ///   no other process writes, and ``health`` reports it. With it, nothing changes, except that after `.notCommitted`
-  ///   the value is kept and its commit retried. With `.unchanged` also as ``set(_:forKey:expires:cost:tags:if:)``.
+  ///   value of 4 GiB or more; `.closed`; with ``Durability/full``, or without a memory tier, also `.notCommitted`,
+  ///   `.noSpace` and `.storageFailed`. Otherwise a full or failing disk does not throw: the value stays in memory while
+  ///   it fits and no other process writes, and ``health`` reports it. A write that throws changes nothing, except that
+  ///   after `.notCommitted` the value is kept and its commit retried. With `.unchanged` also as
+  ///   ``set(_:forKey:expires:cost:tags:if:)``.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String] = []
   ) throws(CacheError) {
@@ -243,8 +244,8 @@ extension LMDBCache {
 
   /// Removes the entry under `key`, if it exists.
   ///
-  /// - Throws: `.invalidArgument` for a key of more than 16 MiB; `.closed`; with ``Durability/full`` also
-  ///   `.notCommitted`, `.noSpace` and `.storageFailed`.
+  /// - Throws: `.invalidArgument` for a key of more than 16 MiB; `.closed`; with ``Durability/full``, or without a
+  ///   memory tier, also `.notCommitted`, `.noSpace` and `.storageFailed`.
   public func removeValue(forKey key: String) throws(CacheError) {
     try checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in try didChange(key, store.remove(key, by: tier)) }

@@ -33,8 +33,9 @@ extension LMDBCache {
   ///
   /// - Parameters:
   ///   - options: How long values serve; `nil` for ``CacheConfiguration/loadOptions``.
-  ///   - load: Gets the options, and may change them for this value. Runs on this thread; on another one with a time
-  ///     limit and in background loads. It has the caller's task-local values.
+  ///   - load: Gets the options, and may change them for this value. Runs in a task of its own, which is not cancelled
+  ///     with the caller's, on this thread; on another one with a time limit and in background loads. It has the
+  ///     caller's task-local values.
   /// - Throws: any error of `load`, unless an older value can be served; nothing is stored then. `.closed`,
   ///   `.storageFailed`, `.missingTransform`, `.recursiveLoad`, `.loadTimedOut`, and `.invalidArgument` (for a negative
   ///   cost, for example).

@@ -43,7 +43,7 @@ public struct LoadOptions: Sendable {
   /// The entry's share of the cost limits, zero or more; `nil` for its size in bytes.
   public var cost: Int?
 
-  /// The entry's tags, up to 64 different ones; see ``LMDBCache/removeAll(taggedWith:)``.
+  /// The entry's tags, up to 64 different ones; see ``LMDBCache/removeAll(_:)``.
   public var tags: [String] = []
 
   public init(lifetime: Duration? = nil) { self.lifetime = lifetime }
@@ -73,11 +73,10 @@ public struct LoadOptions: Sendable {
 }
 
 /// Wraps every load of a cache, for tracing for example. See ``CacheConfiguration/loadInstrument``.
-///
 public protocol LoadInstrument: Sendable {
   /// Calls `body` once and passes on its result or error.
   ///
-  /// Runs in a task that has the caller's task-local values; for a blocking load, on the thread that blocks.
+  /// Runs in a task that has the caller's task-local values; for a blocking load, on the thread that runs it.
   nonisolated(nonsending) func load<R>(
     _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
   ) async rethrows -> R

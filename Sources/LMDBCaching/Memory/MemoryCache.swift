@@ -15,7 +15,7 @@ public import Synchronization
 /// let image = cache.value(forKey: "icon")
 /// ```
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
-  // Unchecked: the memory of the shards is atomic or used as the table above says, and is freed with the last reference
+  // Unchecked: the memory of the shards is atomic or used as the table below says, and is freed with the last reference
   // to the cache.
 
   // # Who may touch what
@@ -38,7 +38,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
   //
   // **Removed memory stays until its last reader leaves.** A value, a key, the memory of a table or of slots is taken
   // out under the lock, and released after ``MemoryReaders/wait()``, which follows the lock: at once by the caller, or
-  // in batches by the disposal queue (`MemoryCache+Release`, ``DisposalQueue``, ``MemoryArena``). So a reader that
+  // in batches by the disposal queue (`MemoryCache+Mutation`, ``DisposalQueue``, ``MemoryArena``). So a reader that
   // copied an entry under an unchanged version can retain its value, which its owner has not released yet, and addresses
   // read under an unchanged version never point to freed memory.
   //

@@ -48,7 +48,7 @@ public struct CacheStatistics: Sendable, Equatable {
 
   /// Bytes on the disk used by entries, with their indexes. 0 if unknown, in a closed cache for example.
   public var liveBytes = 0
-  /// Bytes of removed entries in the value log. They are reclaimed soon: see ``DiskTier``.
+  /// Bytes of removed entries in the value log. They are reclaimed soon: see ``DiskTier/freeSpaceLimit``.
   public var deadBytes = 0
   /// Bytes on the disk reserved for new entries, without the journal.
   public var freeBytes = 0

@@ -196,8 +196,8 @@ extension CacheConfiguration {
 ///
 /// The choice is stored with the cache; processes that share a directory must agree on it. In every mode a returned
 /// write survives the death of its process if it could be recorded. If the disk is full or fails, an ``LMDBCache``
-/// keeps it in memory only and reports that in ``LMDBCache/health``. With ``full``, and in a ``DiskTier``, such a
-/// write throws and changes nothing.
+/// keeps it in memory only and reports that in ``LMDBCache/health``. With ``full``, or without a memory
+/// tier, such a write throws and changes nothing.
 public enum Durability: UInt8, Sendable, CaseIterable {
   /// Group commits that reach the disk in order. After a power cut the cache is consistent, and lacks at most the last
   /// group commit and the uncommitted writes.

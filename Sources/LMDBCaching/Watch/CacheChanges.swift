@@ -43,7 +43,7 @@ public enum CacheChange: Sendable, Equatable {
   /// The entry was removed by this process to keep a limit of the disk tier.
   case evicted(key: String)
   /// The entry had expired, and was removed by this process. It was hidden since its expiry; the removal comes with the
-  /// next trim, within ``LMDBCache/autoTrimInterval``.
+  /// next trim, within ``DiskTier/autoTrimInterval``.
   case expired(key: String)
   /// Every entry whose key starts with the prefix was removed; the empty prefix means every entry.
   case removedAll(prefix: String)

@@ -12,8 +12,9 @@ import Synchronization
 /// ```
 ///
 /// Reading it reads the cache. Notifications come on a thread of Swift's pool, within 10 ms of a change or expiry, or
-/// 65 ms of another process's commit, up to a hundred times a second; the last change is never missed. It costs as much
-/// as ``LMDBCache/changes(withPrefix:bufferingLimit:)``, and keeps the cache alive. Threads: any.
+/// 65 ms of another process's commit, up to a hundred times a second; the last change is never missed. A change
+/// before the end of the tracked closure is notified after that end, later the longer the closure went on. It costs as
+/// much as ``LMDBCache/changes(withPrefix:bufferingLimit:)``, and keeps the cache alive. Threads: any.
 public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendable {
   /// The observed key.
   public let key: String

@@ -34,7 +34,7 @@ package struct PortableEntry: @unchecked Sendable {
 }
 
 extension LMDBCache {
-  /// Archives a value as ``set(_:forKey:expiresIn:cost:)`` does, without storing it.
+  /// Archives a value as ``set(_:forKey:expires:cost:tags:)`` does, without storing it.
   package func archive<V: Codable>(
     _ value: V, forKey key: String, expires: Int64, cost: Int?, tags: [String]
   ) throws(CacheError) -> PortableEntry {

@@ -98,7 +98,7 @@ extension LMDBCache {
   /// Stores an entry in both tiers, unless a later change has become known since the watch began, or a later entry
   /// exists.
   ///
-  /// Only this function decides whether a value from a remote tier is stored; ``Load/isCurrent(at:)`` decides for
+  /// Only this function decides whether a value from a remote tier is stored; ``Load/isCurrent(at:_:)`` decides for
   /// loaded values. Decision and write are atomic for the threads of the process. Another process may write in between:
   /// the changes that both of them follow remove the older entry.
   ///

@@ -10,7 +10,8 @@ struct ReplayCommand: ParsableCommand {
     with the one stored. The key is the text of the line, or the number in decimal.
 
     The table counts requests by what answered them, with their times: those of the calls into the cache alone, that is \
-    of the get, and for a miss of the get and the set. They include reading the clock, whose cost is printed.
+    of the get, and for a miss of the get and the set. They include reading the clock, whose cost is printed, \
+    and are off by up to a quarter.
 
     Without --cache the cache is temporary. With it, a second replay shows a warm start.
 

@@ -122,13 +122,21 @@ final class TraceReplay: Sendable {
         }
         diskHits = now
       }
-      if !found.elementsEqual(expected) { times.wrongValues += 1 }
+      if !found.withUnsafeBytes({ Self.areEqual($0, expected) }) { times.wrongValues += 1 }
     } else {
       let value = Data(expected)
       let storing = Platform.nanoseconds()
       try cache.set(value, forKey: key)
       times.misses.record(nanoseconds: Int64(answered - asked + Platform.nanoseconds() - storing))
     }
+  }
+
+  /// Uses memcmp; `elementsEqual` compares byte by byte.
+  @inline(__always)
+  private static func areEqual(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
+    guard first.count == second.count else { return false }
+    guard let start = first.baseAddress, let other = second.baseAddress else { return true }
+    return memcmp(start, other, first.count) == 0
   }
 }
 
