@@ -90,7 +90,11 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   @usableFromInline @inline(never)
   func schedule(soon: Bool) {
     // A while lets elements gather, so that one wake-up serves many.
-    if soon { queue.async { self.drain() } } else { queue.asyncAfter(deadline: .now() + .milliseconds(1), execute: drain) }
+    if soon {
+      queue.async { self.drain() }
+    } else {
+      queue.asyncAfter(deadline: .now() + .milliseconds(1), execute: drain)
+    }
   }
 
   @usableFromInline @inline(never)
