@@ -159,15 +159,7 @@ final class Session {
       cache = nil
     #if os(Linux)
       case "addressspace":
-        // Arguments: bytes beyond the currently mapped size, and a thread's stack size.
-        if words.count > 2 {
-          let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
-          pthread_attr_init(attributes)
-          pthread_attr_setstacksize(attributes, number(2))
-          typealias SetDefault = @convention(c) (UnsafeRawPointer) -> Int32
-          let setDefault = unsafeBitCast(dlsym(nil, "pthread_setattr_default_np"), to: SetDefault.self)
-          if setDefault(attributes) != 0 { return "no" }
-        }
+        // Argument: bytes beyond the currently mapped size.
         let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[0]
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)

@@ -119,6 +119,7 @@ final class DiskStore: Sendable {
       }
     }
     peers.makeRoom = { [unowned committer] in committer.makeRoom() }
+    peers.didRemoveByTag = { [unowned maintenance] in maintenance.wantSweep() }
     writer.makeRounds = { [unowned self] in makeRounds() }
     writer.finish = { [unowned self] in
       synchronizeIfAwaited()

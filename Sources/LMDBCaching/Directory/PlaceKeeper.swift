@@ -70,8 +70,15 @@ final class PlaceKeeper: StorePart, @unchecked Sendable {
     }
   }
 
+  /// Asks for no more than it must: the writers of all processes are waiting.
   func areFilesInPlace() throws(CacheError) -> Bool {
-    try displacement().isDisjoint(with: [.data, .lockFile])
+    let open = database.environment.files
+    return try calling("Looking for the files of \(database.directoryName)") { () throws(SystemError) in
+      let directory = directory
+      let data = try directory.identity(of: CacheDirectory.dataName)
+      let lockFile = try directory.identity(of: CacheDirectory.lockName)
+      return data == open.data && lockFile == open.lockFile
+    }
   }
 
   /// Switches to the files in the directory if they are not the open ones. Writer thread, or before it starts.

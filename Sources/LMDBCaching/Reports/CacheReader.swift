@@ -75,7 +75,7 @@ package final class CacheReader: @unchecked Sendable {
     }
   }
 
-  /// Descriptions of unreadable files (a damaged journal, for example), whose writes are missing from the results.
+  /// Descriptions of unreadable files (a damaged journal, for example), writes of which may be missing from the results.
   package var notices: [String] {
     lock.lock()
     defer { lock.unlock() }
@@ -256,8 +256,8 @@ package final class CacheReader: @unchecked Sendable {
       let image = try folder.image(identifier)
       if image?.isDamaged == true {
         foundNotices.insert(
-          "\(place.path)/\(JournalName.folder)/\(JournalName.of(identifier)) is damaged: writes that wait there for their "
-            + "commit are not shown")
+          "\(place.path)/\(JournalName.folder)/\(JournalName.of(identifier)) is damaged: some writes that wait there for "
+            + "their commit are not shown")
       }
       return image
     } catch {

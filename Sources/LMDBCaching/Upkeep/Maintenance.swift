@@ -4,8 +4,8 @@ import Platform
 import Synchronization
 
 /// A part of a store, which works on other parts of it. It is used no longer than the store lives.
+// Sendable: `store` is set once, by the store that makes this.
 class StorePart: @unchecked Sendable {
-  // Unchecked: set once, by the store that makes this.
   final unowned var store: DiskStore!
 
   final var database: EntryDatabase { store.database }

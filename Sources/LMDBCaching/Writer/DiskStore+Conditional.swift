@@ -33,8 +33,7 @@ extension DiskStore {
   /// Notes what the entry is now, for a write that is to follow what is read next.
   ///
   /// - Returns: `nil` if other processes have the cache open, or a transaction is just changing the entry: the
-  ///   condition is
-  ///   the stamp of what is read.
+  ///   condition is the stamp of what is read.
   func condition(_ write: ConditionalWrite) throws(CacheError) -> EntryCondition? {
     write.tags = nil
     if journal.lock.withLock({ journal.isShared }), exclusive.want() {

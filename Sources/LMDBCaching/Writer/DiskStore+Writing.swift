@@ -15,8 +15,7 @@ extension DiskStore {
   ///   - transforms: What the value goes through, of the cache that writes it.
   ///   - draft: Keeps the transformed and appended value for another attempt.
   ///   - condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails, nothing
-  ///     is
-  ///     written, and the outcome says so.
+  ///     is written, and the outcome says so.
   @inline(__always)
   func put(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,

@@ -18,6 +18,8 @@ final class PeerRecovery: @unchecked Sendable {
 
   /// Makes room in a full map; returns whether to retry.
   var makeRoom: () -> Bool = { false }
+  /// Called after a removal by tag was replayed, whose entries upkeep deletes.
+  var didRemoveByTag: () -> Void = {}
 
   /// Why a dead process's journal could not be replayed.
   private(set) var failure: CacheError?
@@ -154,6 +156,7 @@ final class PeerRecovery: @unchecked Sendable {
     }
     // Memory entries must be revalidated, and new stamps must be greater.
     database.tracker.invalidate()
+    if !pending.tags.isEmpty { didRemoveByTag() }
     journal.lock.withLock { journal.state.stamps.advance(to: lastStamp) }
     database.counters.replayedWrites.increment(by: pending.count)
     // The journal is removed next, so a power cut must not undo the commit.

@@ -19,7 +19,7 @@ import Testing
   func put(_ text: String, _ key: String, _ store: DiskStore) throws {
     try ValueArchiver.withArchive(of: text) { (format, bytes) throws(CacheError) in
       try CacheKey.with(key) { (key) throws(CacheError) in
-        let header = try store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
+        let header = try store.header(for: key, format, bytes, expires: 0, cost: nil)
         _ = try store.put(key, header: header, payload: bytes, through: .none, by: nil)
       }
     }
