@@ -239,17 +239,17 @@ extension Environment {
       slot.transaction = transaction
       return .begun(ReaderLease(slot: slot, transaction: transaction, control))
     } catch {
-      // A closing environment waits for busy slots.
-      defer { slot.giveBack() }
-      switch error.status {
-      case MDB_READERS_FULL:
-        _ = try changingReaderTable { () throws(LMDBError) in try Calls.checkReaders(handle) }
-        return .tableFull
-      case MDB_MAP_RESIZED:
+      if error.status == MDB_MAP_RESIZED {
+        // The map grows when no slot is busy.
+        slot.giveBack()
         try adoptMapSize()
         return .mapMoved
-      default: throw error
       }
+      // A closing environment waits for busy slots.
+      defer { slot.giveBack() }
+      if error.status != MDB_READERS_FULL { throw error }
+      _ = try changingReaderTable { () throws(LMDBError) in try Calls.checkReaders(handle) }
+      return .tableFull
     }
   }
 }

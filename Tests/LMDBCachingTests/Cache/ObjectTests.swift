@@ -125,7 +125,11 @@ final class OneWay: NSObject, NSCoding {
   func foundationsObjectsComeBack(_ index: Int, _ archiving: ObjectCoding.Archiving) throws {
     let cache = try directory.open { $0.objectCoding.archiving = archiving }
     let object = Self.foundationObjects[index]
-    try cache.setObject(object, forKey: "object")
+    do throws(CacheError) { try cache.setObject(object, forKey: "object") } catch {
+      // Once Foundation on Linux has archived other sets.
+      #expect(error.code == .encodingFailed && archiving == .keyedArchive && object is NSCharacterSet)
+      return try cache.close()
+    }
     #expect(object.isEqual(try cache.withoutMemory.object(forKey: "object")))
     try cache.close()
   }
