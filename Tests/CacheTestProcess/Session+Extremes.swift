@@ -1,6 +1,7 @@
 import Foundation
 import LMDBCaching
 import Platform
+import TestSupport
 
 #if canImport(Glibc)
   import Glibc

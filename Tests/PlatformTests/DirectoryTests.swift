@@ -1,5 +1,6 @@
 import CTestSupport
 import Platform
+import TestSupport
 import Testing
 
 @Suite struct DirectoryTests {
