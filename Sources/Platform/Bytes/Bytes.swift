@@ -12,7 +12,6 @@ extension UnsafeRawBufferPointer {
     return order == 0 ? count < other.count : order < 0
   }
 
-  /// `starts(with:)` by memcmp.
   @inlinable @inline(__always)
   package func hasPrefix(_ prefix: UnsafeRawBufferPointer) -> Bool {
     count >= prefix.count && compare(self, prefix, prefix.count) == 0
@@ -36,11 +35,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeMutableRawBufferPointer {
-  /// Allocates memory for a size that a file claims; `allocate` would end the process on failure.
-  ///
-  /// - Parameter path: The file's path.
-  /// - Returns: Uninitialized memory aligned to 16 bytes, to be released with `free`.
-  /// - Throws: `ENOMEM`.
+  /// Allocates memory for a size that a file claims, or throws `ENOMEM`. Release it with `free`.
   package static func allocated(byteCount: Int, for path: String) throws(SystemError) -> Self {
     guard let memory = malloc(Swift.max(1, byteCount)) else { throw SystemError("malloc", path, errno: ENOMEM) }
     return Self(start: memory, count: byteCount)

@@ -8,19 +8,14 @@
   @_exported public import Darwin
 #endif
 
-/// Makes a system call, again after a signal, and returns its result. The seam at which tests make calls fail; one
-/// relaxed load when no test is on.
-///
-/// - Parameters:
-///   - path: The file or directory that it is about.
-///   - call: Returns a negative number and sets `errno` on failure.
+/// Makes a system call, again after a signal, and returns its result. `call` returns a negative number and sets `errno`
+/// on failure. `path` is the file or directory that it is about.
 @inline(__always)
 func call<R: FixedWidthInteger & SignedInteger>(
   _ name: FaultInjection.Call, _ path: @autoclosure () -> String, _ call: () -> R
 ) throws(SystemError) -> R {
   while true {
     if FaultInjection.isOn, let status = FaultInjection.status(for: name, path: path()) {
-      // A call that does nothing.
       if status == 0 { return 0 }
       errno = status
     } else {

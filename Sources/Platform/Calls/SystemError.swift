@@ -8,11 +8,9 @@
 package struct SystemError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
   /// An unexpected kind of file. The system has no error number for these; ``errno`` is the nearest.
   package enum Finding: Hashable, Sendable {
-    /// A link, a FIFO or another kind instead of a regular file.
     case kind(FileKind)
-    /// The file has several names (hard links), so others may be using it.
+    /// Several hard links: others may be using the file.
     case names(Int)
-    /// The file is larger than its reader accepts.
     case tooLarge(limit: Int)
     /// Not the name of a file in a directory: empty, `.`, `..`, or with a slash or NUL.
     case name

@@ -1,10 +1,7 @@
 import CPlatform
 
-/// An open directory. All operations use its descriptor, so it stays the same directory when it is renamed or its path
-/// is reused.
-///
-/// Names are plain file names, never paths, and links are not followed. Only the directory's own path may contain
-/// links.
+/// An open directory. Operations use its descriptor, so it stays the same when it is renamed. Names are plain file
+/// names, and links are not followed; only the directory's own path may contain links.
 package final class Directory: Sendable {
   private let file: File
   /// The path when it was opened: absolute, without links, `.`, `..` or a trailing slash. A directory reached through
@@ -20,9 +17,8 @@ package final class Directory: Sendable {
     self.identity = identity
   }
 
-  /// Opens a directory, first creating it and its missing parents if asked.
-  ///
-  /// - Parameter synchronized: Whether a new directory must survive a power cut.
+  /// Opens a directory, first creating it and its missing parents if asked, or also making them `synchronized`:
+  /// durable.
   package convenience init(
     path: String, creating: Bool = false, synchronized: Bool = false
   ) throws(SystemError) {
@@ -60,9 +56,7 @@ package final class Directory: Sendable {
   /// This directory without a descriptor: every call throws `EBADF`.
   package func closed() -> Directory { Directory(File(closed: path), path, identity) }
 
-  /// Opens the subdirectory `name`; `nil` if it does not exist.
-  ///
-  /// - Throws: `ENOTDIR` if it is something else, such as a link.
+  /// Opens the subdirectory `name`; `nil` if it does not exist. Throws `ENOTDIR` for anything else, such as a link.
   package func subdirectory(_ name: String) throws(SystemError) -> Directory? {
     try File.checkName(name, "openat")
     let path = self.path(of: name)
@@ -79,9 +73,8 @@ package final class Directory: Sendable {
     }
   }
 
-  /// Opens or creates the subdirectory `name`. Removes a new one that cannot be opened.
-  ///
-  /// - Parameter synchronized: Whether a new directory must survive a power cut.
+  /// Opens or creates the subdirectory `name`. Removes a new one that cannot be opened. `synchronized` makes it
+  /// durable.
   package func makeSubdirectory(_ name: String, synchronized: Bool = false) throws(SystemError) -> Directory {
     try File.checkName(name, "mkdirat")
     while true {
@@ -119,7 +112,6 @@ package final class Directory: Sendable {
   /// Makes changes of its entries durable: new files, renames and removals.
   package func synchronize() throws(SystemError) { try file.synchronize() }
 
-  /// Makes its volume durable.
   package func synchronizeVolume() throws(SystemError) {
     _ = try call(.syncfs, path) { cplatform_syncfs(descriptor) }
   }
@@ -152,7 +144,6 @@ extension Directory {
     } != nil
   }
 
-  /// Creates `path` and its missing parents.
   private static func make(_ path: String, synchronized: Bool) throws(SystemError) {
     var isMade: Bool
     do throws(SystemError) {
@@ -196,13 +187,9 @@ extension Directory {
   }
 }
 
-// Files by name in an open directory.
-
 extension Directory {
-  /// Opens a regular file; `nil` if it does not exist.
-  ///
-  /// - Parameter requiresOneName: Whether to refuse a file with other names (hard links).
-  /// - Throws: An error with a finding for a link, FIFO, device, socket or directory, without blocking on any of them.
+  /// Opens a regular file; `nil` if it does not exist. Throws an error with a finding for anything else, without
+  /// blocking, and with `requiresOneName` for a file with other names (hard links).
   package func open(
     _ name: String, _ access: File.Access = .reading, requiresOneName: Bool = false
   ) throws(SystemError) -> File? {
@@ -211,10 +198,8 @@ extension Directory {
     }
   }
 
-  /// Opens a regular file for reading and writing, and creates it if necessary.
-  ///
-  /// - Throws: As ``open(_:_:requiresOneName:)``; also for `.emptying` a file with other names, which is left
-  ///   unchanged; `EEXIST` for an existing file with `.exclusively`.
+  /// Opens a regular file for reading and writing, and creates it if necessary. Throws as
+  /// ``open(_:_:requiresOneName:)``; `.emptying` also refuses a file with other names.
   package func create(
     _ name: String, _ creation: File.Creation = .ifMissing, requiresOneName: Bool = false
   ) throws(SystemError) -> File {
@@ -303,9 +288,7 @@ extension Directory {
     }
   }
 
-  /// Atomically exchanges two names.
-  ///
-  /// - Returns: `false` if the system or the file system cannot; nothing has changed.
+  /// Atomically exchanges two names. Returns `false`, without a change, if the system cannot.
   package func exchange(_ first: String, _ second: String) throws(SystemError) -> Bool {
     try File.checkName(first, "renameat")
     try File.checkName(second, "renameat")
@@ -315,18 +298,16 @@ extension Directory {
   }
 }
 
-// The directory's contents.
-
 extension Directory {
   /// Our trees are never deeper; each level takes a descriptor.
   private static let greatestDepth = 64
 
-  /// The names in it without `.` and `..`. Omits names that are not UTF-8: ours always are. See ``isEmpty()``.
+  /// The names in it without `.` and `..`, and without names that are not UTF-8: ours always are.
   package func names() throws(SystemError) -> [String] {
     try rawNames().compactMap { String(validating: $0.dropLast().lazy.map(UInt8.init(bitPattern:)), as: UTF8.self) }
   }
 
-  /// Calls `body` with a printable form of each name that is not UTF-8. See ``names()``.
+  /// Calls `body` with a printable form of each name that is not UTF-8.
   package func forEachUnreadableName(_ body: (String) -> Void) throws(SystemError) {
     for name in try rawNames() {
       let bytes = name.dropLast().map(UInt8.init(bitPattern:))
@@ -357,7 +338,6 @@ extension Directory {
     try synchronize()
   }
 
-  /// Bytes on disk of all files in the tree.
   package func allocatedBytes() throws(SystemError) -> Int {
     var total = 0
     try walk { if $3.kind != .directory { total = total.addingClamped($3.allocatedBytes) } }
@@ -412,7 +392,6 @@ extension Directory {
 }
 
 extension String {
-  /// A printable form of a name that may not be UTF-8.
   fileprivate init(decodingCString name: [CChar]) {
     self.init(decoding: name.dropLast().lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
@@ -436,13 +415,11 @@ extension Directory {
     _ = try call("faccessat", path) { cplatform_is_writable(descriptor) }
   }
 
-  /// Whether this process's user owns it.
   package func isOwnedByUser() throws(SystemError) -> Bool { try status().owner == geteuid() }
 
   /// Whether other users may create files in it. (The sticky bit does not prevent that.)
   package func isWritableByOthers() throws(SystemError) -> Bool { try status().mode & (S_IWGRP | S_IWOTH) != 0 }
 
-  /// Whether it is on a network file system.
   package func isRemote() throws(SystemError) -> Bool {
     #if os(Linux)
       let type = try call("fstatfs", path) { cplatform_file_system(descriptor) }

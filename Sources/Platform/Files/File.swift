@@ -4,23 +4,18 @@ import CPlatform
 package struct File: ~Copyable, Sendable {
   package enum Access: Sendable {
     case reading
-    /// Reading and writing.
     case writing
 
     var flags: Int32 { self == .reading ? O_RDONLY : O_RDWR }
   }
 
-  /// How to treat existing and missing files.
   package enum Creation: Sendable {
-    /// Keeps an existing file as it is.
     case ifMissing
-    /// Fails for an existing file.
     case exclusively
     /// Empties an existing file.
     case emptying
   }
 
-  /// For calls outside this type.
   package let descriptor: Int32
   /// The path it was opened by, for messages.
   package let path: String
@@ -111,9 +106,8 @@ package struct File: ~Copyable, Sendable {
     _ = try call(.fallocate, path) { cplatform_reserve(descriptor, Int64(size)) }
   }
 
-  /// Punches a hole, which then reads as zeros. The file keeps its length.
-  ///
-  /// - Throws: `EOPNOTSUPP` if the file system cannot.
+  /// Punches a hole, which then reads as zeros; the file keeps its length. Throws `EOPNOTSUPP` if the file system
+  /// cannot.
   package borrowing func punchHole(at offset: Int, size: Int) throws(SystemError) {
     _ = try call(.punchHole, path) { cplatform_punch(descriptor, Int64(offset), Int64(size)) }
   }
@@ -127,7 +121,6 @@ package struct File: ~Copyable, Sendable {
     cplatform_start_writing(descriptor, Int64(part.lowerBound), Int64(part.count))
   }
 
-  /// Makes all writes durable.
   package borrowing func synchronize() throws(SystemError) {
     _ = try call(.fsync, path) { cplatform_fsync(descriptor) }
   }
@@ -144,10 +137,8 @@ extension File {
   }
 
   package borrowing func read(_ bytes: inout [UInt8], at offset: Int = 0) throws(SystemError) -> Bool {
-    let count = bytes.count
-    return try bytes.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
-      do throws(SystemError) { return .success(try readPart(bytes, at: offset)) } catch { return .failure(error) }
-    }.get() == count
+    var span = bytes.mutableSpan
+    return try span.withUnsafeMutableBytes { (bytes) throws(SystemError) in try read(bytes, at: offset) }
   }
 
   /// Reads up to `bytes.count` bytes from `offset`. Returns how many.
@@ -164,18 +155,16 @@ extension File {
     return done
   }
 
-  /// Reads the whole file, ignoring its reported size, which is 0 in /proc.
-  ///
-  /// - Parameter limit: Bytes. Throws an error with a finding for a longer file.
+  /// Reads the whole file, ignoring its reported size, which is 0 in /proc. Throws a finding for more than `limit`
+  /// bytes.
   package borrowing func readToEnd(limit: Int) throws(SystemError) -> [UInt8] {
     var contents: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 16_384)
     while true {
-      let count = try part.withUnsafeMutableBytes { part -> Result<Int, SystemError> in
-        do throws(SystemError) {
-          return .success(try readPart(part, at: contents.count))
-        } catch { return .failure(error) }
-      }.get()
+      var span = part.mutableSpan
+      let count = try span.withUnsafeMutableBytes { (part) throws(SystemError) in
+        try readPart(part, at: contents.count)
+      }
       if count > limit - contents.count { throw SystemError("pread", path, .tooLarge(limit: limit)) }
       contents += part[..<count]
       if count < part.count { return contents }
@@ -184,9 +173,7 @@ extension File {
 
   // MARK: - Writing
 
-  /// Writes all bytes. A failure may leave a part of them.
-  ///
-  /// - Parameter offset: `nil` to continue after the last write without an offset.
+  /// Writes all bytes, by default after the last write without an offset. A failure may leave a part of them.
   package borrowing func write(_ bytes: UnsafeRawBufferPointer, at offset: Int? = nil) throws(SystemError) {
     var done = 0
     while done < bytes.count {
@@ -195,7 +182,6 @@ extension File {
         if let offset { return pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
         return cplatform_write(descriptor, rest.baseAddress, rest.count)
       }
-      // Does not happen for regular files; without this check it would loop forever.
       if count == 0 { throw SystemError("write", path, errno: ENOSPC) }
       done += count
     }
@@ -205,23 +191,17 @@ extension File {
   package borrowing func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
   ) throws(SystemError) {
-    var done = try call(.pwrite, path) {
+    let done = try call(.pwrite, path) {
       cplatform_write_two(
         descriptor, first.baseAddress, first.count, second.baseAddress, second.count, Int64(offset))
     }
-    if done < first.count {
-      try write(UnsafeRawBufferPointer(rebasing: first[done...]), at: offset + done)
-      done = first.count
-    }
-    if done - first.count < second.count {
-      try write(UnsafeRawBufferPointer(rebasing: second[(done - first.count)...]), at: offset + done)
-    }
+    let (inFirst, inSecond) = (min(done, first.count), max(0, done - first.count))
+    try write(UnsafeRawBufferPointer(rebasing: first[inFirst...]), at: offset + inFirst)
+    try write(UnsafeRawBufferPointer(rebasing: second[inSecond...]), at: offset + first.count + inSecond)
   }
 
   package borrowing func write(_ bytes: [UInt8], at offset: Int? = nil) throws(SystemError) {
-    try bytes.withUnsafeBytes { bytes -> Result<Void, SystemError> in
-      do throws(SystemError) { return .success(try write(bytes, at: offset)) } catch { return .failure(error) }
-    }.get()
+    try bytes.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in try write(bytes, at: offset) }
   }
 
   /// Copies a range of a file to the same place in this one. Bytes past the other file's end become zeros.
@@ -253,22 +233,19 @@ extension File {
   }
 }
 
-/// A file's status.
 package struct FileStatus: Hashable, Sendable {
   package let identity: FileIdentity
   package let kind: FileKind
   /// Bytes.
   package let size: Int
-  /// Bytes on disk.
   package let allocatedBytes: Int
   /// The number of names; 0 for a removed file.
   package let linkCount: Int
   package let owner: uid_t
-  /// Permissions.
   package let mode: mode_t
   /// Last change of the contents: nanoseconds since 1970, clamped.
   package let modified: Int64
-  /// Last change of the file's status, including permissions and names.
+  /// Last change of the status, including permissions and names.
   package let changed: Int64
   /// Creation time, if the system provides it.
   package let made: Int64?
@@ -324,7 +301,6 @@ package final class MemoryMap: @unchecked Sendable {
   package let size: Int
   private let protection: Int32
 
-  /// Memory page size in bytes.
   package static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
   /// Whether the process's address space is limited (`ulimit -v`).

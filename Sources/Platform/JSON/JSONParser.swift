@@ -47,6 +47,12 @@ package struct JSONParser {
     }
   }
 
+  private mutating func pass(_ byte: Unicode.Scalar) -> Bool {
+    guard current == UInt8(ascii: byte) else { return false }
+    position += 1
+    return true
+  }
+
   private mutating func word(_ word: String, _ value: JSONValue) throws(Failure) -> JSONValue {
     guard bytes[position...].starts(with: word.utf8) else { throw failure("there is no value") }
     position += word.utf8.count
@@ -64,45 +70,34 @@ package struct JSONParser {
     try enter()
     defer { depth -= 1 }
     var elements: [JSONValue] = []
-    if current == UInt8(ascii: "]") {
-      position += 1
-      return .array(elements)
-    }
-    while true {
-      elements.append(try value())
-      if try isLast(UInt8(ascii: "]")) { return .array(elements) }
-    }
+    if pass("]") { return .array(elements) }
+    repeat { elements.append(try value()) } while try !isLast("]")
+    return .array(elements)
   }
 
   private mutating func object() throws(Failure) -> JSONValue {
     try enter()
     defer { depth -= 1 }
     var members: [String: JSONValue] = [:]
-    if current == UInt8(ascii: "}") {
-      position += 1
-      return .object(members)
-    }
-    while true {
+    if pass("}") { return .object(members) }
+    repeat {
       guard current == UInt8(ascii: "\"") else { throw failure("there is no key") }
       let key = try string()
       skipSpace()
-      guard current == UInt8(ascii: ":") else { throw failure("there is no colon") }
-      position += 1
+      guard pass(":") else { throw failure("there is no colon") }
       skipSpace()
       guard members.updateValue(try value(), forKey: key) == nil else { throw failure("a key comes twice") }
-      if try isLast(UInt8(ascii: "}")) { return .object(members) }
-    }
+    } while try !isLast("}")
+    return .object(members)
   }
 
   /// Passes a comma, or the end of an array or object.
-  private mutating func isLast(_ end: UInt8) throws(Failure) -> Bool {
+  private mutating func isLast(_ end: Unicode.Scalar) throws(Failure) -> Bool {
     skipSpace()
-    guard let byte = current, byte == end || byte == UInt8(ascii: ",") else {
-      throw failure("there is neither a comma nor an end")
-    }
-    position += 1
+    let isLast = pass(end)
+    guard isLast || pass(",") else { throw failure("there is neither a comma nor an end") }
     skipSpace()
-    return byte == end
+    return isLast
   }
 
   private mutating func number() throws(Failure) -> JSONValue {
@@ -112,15 +107,11 @@ package struct JSONParser {
       while let byte = parser.current, byte >= 48, byte <= 57 { parser.position += 1 }
       guard parser.position > first else { throw parser.failure("a number has no digits") }
     }
-    if current == UInt8(ascii: "-") { position += 1 }
-    if current == UInt8(ascii: "0") { position += 1 } else { try digits(&self) }
-    if current == UInt8(ascii: ".") {
-      position += 1
-      try digits(&self)
-    }
-    if current == UInt8(ascii: "e") || current == UInt8(ascii: "E") {
-      position += 1
-      if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
+    _ = pass("-")
+    if !pass("0") { try digits(&self) }
+    if pass(".") { try digits(&self) }
+    if pass("e") || pass("E") {
+      _ = pass("+") || pass("-")
       try digits(&self)
     }
     return .number(String(decoding: bytes[start..<position], as: UTF8.self))

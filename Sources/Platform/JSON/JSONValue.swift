@@ -7,7 +7,6 @@ package enum JSONValue: Equatable, Sendable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// What kind of value it is, for messages.
   package var kind: String {
     switch self {
     case .null: "null"

@@ -14,31 +14,31 @@ package struct JSONWriter {
     case .bool(let bool): write(bool ? "true" : "false")
     case .number(let text): write(text)
     case .string(let text): write(quoted: text)
-    case .array(let elements):
-      bytes.append(UInt8(ascii: "["))
-      for (index, element) in elements.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        write(element)
-      }
-      bytes.append(UInt8(ascii: "]"))
+    case .array(let elements): write(elements, "[", "]") { $0.write($1) }
     case .object(let members):
-      bytes.append(UInt8(ascii: "{"))
-      let sorted = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-      for (index, member) in sorted.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        write(quoted: member.key)
-        bytes.append(UInt8(ascii: ":"))
-        write(member.value)
+      write(members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }, "{", "}") { writer, member in
+        writer.write(quoted: member.key)
+        writer.write(":")
+        writer.write(member.value)
       }
-      bytes.append(UInt8(ascii: "}"))
     }
+  }
+
+  private mutating func write<T>(
+    _ elements: [T], _ start: String, _ end: String, _ body: (inout JSONWriter, T) -> Void
+  ) {
+    write(start)
+    for (index, element) in elements.enumerated() {
+      if index > 0 { write(",") }
+      body(&self, element)
+    }
+    write(end)
   }
 
   private mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
   private mutating func write(quoted text: String) { Self.append(text, to: &bytes) }
 
-  /// Appends a string in quotes.
   package static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     for byte in text.utf8 {

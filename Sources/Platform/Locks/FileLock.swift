@@ -1,7 +1,5 @@
-/// An interprocess lock on a file or directory, by flock(2). Released with the object or the process.
-///
-/// The lock belongs to a descriptor and its copies, so two objects of one process exclude each other as two processes
-/// do.
+/// An interprocess lock on a file or directory, by flock(2). Released with the object or the process. Two objects of
+/// one process exclude each other as two processes do.
 package struct FileLock: ~Copyable, Sendable {
   package enum Mode: Sendable {
     case shared
@@ -10,7 +8,6 @@ package struct FileLock: ~Copyable, Sendable {
     fileprivate var operation: Int32 { self == .shared ? LOCK_SH : LOCK_EX }
   }
 
-  /// The locked file.
   package let file: File
 
   /// Takes ownership of the file, without locking it.
@@ -22,9 +19,7 @@ package struct FileLock: ~Copyable, Sendable {
   /// For a lock on a directory, by a separate descriptor.
   package init(_ directory: Directory) throws(SystemError) { self.init(try directory.openItself()) }
 
-  /// Takes the lock or changes its mode. Returns `false` if others hold it.
-  ///
-  /// Changing the mode is not atomic: flock(2) releases first. After `false` no lock is held.
+  /// Takes the lock. Returns `false` if others hold it. Changing the mode is not atomic: after `false` no lock is held.
   package borrowing func tryLock(_ mode: Mode) throws(SystemError) -> Bool {
     let descriptor = file.descriptor
     let path = file.path
@@ -33,9 +28,7 @@ package struct FileLock: ~Copyable, Sendable {
     } != nil
   }
 
-  /// Waits for the lock. Returns `false` on timeout, holding no lock.
-  ///
-  /// - Parameter limit: Nanoseconds; `nil` for no limit.
+  /// Waits for the lock, for at most `limit` nanoseconds. Returns `false` on timeout, holding no lock.
   package borrowing func lock(
     _ mode: Mode, within limit: Int64?
   ) throws(SystemError) -> Bool {
@@ -60,7 +53,6 @@ package struct LockHolder: Hashable, Sendable, CustomStringConvertible {
   package let process: Int32
   /// The program's name; `nil` if unknown.
   package let name: String?
-  /// Whether a signal has suspended it.
   package let isSuspended: Bool
 
   package var description: String {

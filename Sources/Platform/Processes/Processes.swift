@@ -1,9 +1,8 @@
 import Observation
 import Synchronization
 
-/// Identifies one run of the operating system.
+/// Identifies one run of the operating system. Both halves are 0 if unknown.
 package struct BootIdentifier: Hashable, Sendable {
-  /// High and low halves; both 0 if unknown.
   package let high: UInt64
   package let low: UInt64
 
@@ -42,7 +41,6 @@ package struct BootIdentifier: Hashable, Sendable {
     #endif
   }()
 
-  /// 8-4-4-4-12 hexadecimal digits.
   static func parse(_ text: [UInt8]) -> BootIdentifier? {
     let digits = String(decoding: text, as: UTF8.self).filter { $0 != "-" && !$0.isWhitespace }
     guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
@@ -52,10 +50,8 @@ package struct BootIdentifier: Hashable, Sendable {
   }
 }
 
-/// The processes that this one can see.
-///
-/// LMDB identifies readers and mutex owners by process id. The same id can be two processes in two PID namespaces (two
-/// containers, for example).
+/// The processes that this one can see. LMDB identifies processes by their id, which can be two processes in two
+/// namespaces (containers).
 package enum ProcessNamespace {
   /// This process's PID namespace; 0 if unknown or if there is only one.
   package static let current: UInt64 = {
@@ -70,11 +66,9 @@ package enum ProcessNamespace {
 
 /// A count of changes that Observation tracks. Readers of changing state read ``present`` first.
 ///
-/// Observation starts to watch a reader only when its whole tracked closure has ended, and drops changes before that.
-/// So each change is announced again at growing intervals, to reach readers that were still in the closure. Other
-/// readers must not hear it twice: each reader is in the slot of the moment it read, and repetitions go to the slots of
-/// other moments. (Slots are reused in turn. A reader still in its closure when its slot comes around hears of the next
-/// change.)
+/// Observation watches a reader only after its tracked closure has ended. So each change is announced again at growing
+/// intervals; each reader is in the slot of the moment it read, and repetitions go to the other slots only. Slots are
+/// reused in turn.
 ///
 /// Threads: any; only one at a time calls ``advance()``.
 package final class ObservedMoment: Observable, Sendable {
@@ -87,7 +81,6 @@ package final class ObservedMoment: Observable, Sendable {
 
   private let registrar = ObservationRegistrar()
   private let changes = Atomic<Int>(0)
-  /// Repeats the last change.
   private let retelling = Mutex<Task<Void, Never>?>(nil)
 
   package init() {}
@@ -102,7 +95,6 @@ package final class ObservedMoment: Observable, Sendable {
     return moment
   }
 
-  /// Announces a change.
   package func advance() {
     let moment = changes.load(ordering: .relaxed)
     // Notify readers left from an earlier turn before new readers join the slot.

@@ -11,12 +11,8 @@ package enum PlatformThread {
     #endif
   }
 
-  /// Starts a detached thread.
-  ///
-  /// - Parameters:
-  ///   - name: For debuggers; Linux keeps 15 bytes.
-  ///   - stackSize: In bytes; `nil` for the default.
-  /// - Throws: `EAGAIN` if the user's or container's thread limit is reached; `body` is not called then.
+  /// Starts a detached thread. Linux keeps 15 bytes of its name. Throws `EAGAIN` at the user's or container's limit of
+  /// threads, without calling `body`.
   package static func start(
     name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
@@ -40,7 +36,6 @@ package enum PlatformThread {
     }
   }
 
-  /// The arguments of a new thread.
   private final class Start: Sendable {
     let name: String
     let body: @Sendable () -> Void
@@ -68,9 +63,7 @@ package struct ThreadStack: BitwiseCopyable, Sendable {
   /// The space below this address is reserved for reporting the exhaustion.
   private let limit: UInt
 
-  /// The calling thread's stack; `nil` if unknown.
-  ///
-  /// Takes microseconds, and longer on the main thread on Linux.
+  /// The calling thread's stack; `nil` if unknown. Takes microseconds.
   package static func current() -> ThreadStack? {
     var lowest: UInt = 0
     var size = 0
@@ -86,9 +79,8 @@ package struct ThreadStack: BitwiseCopyable, Sendable {
   }
 }
 
-/// A mutex with two conditions: one for the working thread, one for all other waiters.
-///
-/// Unlike `Synchronization.Mutex` it can be locked and unlocked in different functions, which write transactions need.
+/// A mutex with two conditions, for the working thread and for all other waiters. Unlike `Synchronization.Mutex`, it can
+/// be locked and unlocked in different functions.
 // @unchecked: pthread objects are made to be shared; the pointers never change.
 package final class ConditionLock: @unchecked Sendable {
   package enum Condition: Sendable { case work, progress }
@@ -146,18 +138,11 @@ package final class ConditionLock: @unchecked Sendable {
 
   /// Waits for at most `nanoseconds`, clamped to 31 years. Returns `false` on timeout.
   package func wait(for condition: Condition, nanoseconds: Int64) -> Bool {
-    var time = MonotonicClock.interval(nanoseconds)
     #if os(Linux)
-      var now = timespec()
-      clock_gettime(CLOCK_MONOTONIC, &now)
-      time.tv_sec += now.tv_sec
-      time.tv_nsec += now.tv_nsec
-      if time.tv_nsec >= 1_000_000_000 {
-        time.tv_sec += 1
-        time.tv_nsec -= 1_000_000_000
-      }
+      var time = MonotonicClock.interval(MonotonicClock.nanoseconds.addingClamped(max(0, nanoseconds)))
       return pthread_cond_timedwait(pointer(condition), mutex, &time) == 0
     #else
+      var time = MonotonicClock.interval(nanoseconds)
       return pthread_cond_timedwait_relative_np(pointer(condition), mutex, &time) == 0
     #endif
   }

@@ -38,11 +38,8 @@ package enum RealTimeClock {
   }
 }
 
-/// A bounded wait for another thread or process that is about to finish: yields first, then sleeps ever longer, up to a
-/// millisecond.
-///
-/// For slow paths only. Polling spares fast paths the cost of signaling, and no condition covers other processes'
-/// locks.
+/// A bounded wait for another thread or process: yields first, then sleeps ever longer, up to a millisecond. For slow
+/// paths only.
 package struct Backoff: Sendable {
   private static let longest: Int64 = 1_000_000
 
