@@ -1,11 +1,10 @@
 import Foundation
 import Synchronization
 
-/// The coding paths of all values being coded, mainly for errors.
+/// The coding paths of all values being coded, for errors. Nearly free until requested: keys are pointed to.
 ///
-/// Nearly free until requested: keys are pointed to instead of copied. An element is pushed when a value's coding
-/// begins and popped when it ends, while the caller's key variable is alive. A container that outlives its element
-/// refers to it by index; after the pop it gets another path or a part of its own, and never reads foreign memory.
+/// An element is pushed when a value's coding begins and popped when it ends, while the caller's key variable is alive.
+/// A container that outlives its element refers to it by index, and never reads foreign memory.
 struct CBORCodingPath: ~Copyable {
   /// An element's index; -1 for the root.
   typealias Reference = Int32

@@ -1,11 +1,9 @@
 import Foundation
 import FoundationObjects
 
-/// One call of ``CBORDecoder``, for its decoders and containers.
-///
-/// Two words that are copied and compared without reference counting, because the standard library copies a keyed
-/// container for every value decoded from it. The state is never freed but reused by later calls; a container kept for
-/// too long detects another call there, and throws.
+/// One call of ``CBORDecoder``: two words without reference counting, because the standard library copies a keyed
+/// container for every value. The state is reused by later calls; a container kept for too long detects that, and
+/// throws.
 struct CBORDecodingSession: BitwiseCopyable {
   let state: UnsafeMutablePointer<CBORDecodingState>
   /// The number of this call among those that use the state.

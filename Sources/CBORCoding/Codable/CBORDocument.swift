@@ -1,7 +1,5 @@
-/// A document that a scan has found well-formed, with definite lengths.
-///
-/// It is not checked again: all positions derive from ``CBORPosition/start`` by the functions here and stay within the
-/// bytes.
+/// A document that a scan has found well-formed, with definite lengths. All positions derive from
+/// ``CBORPosition/start``.
 struct CBORDocument {
   let bytes: UnsafeRawBufferPointer
   private let base: UnsafeRawPointer
@@ -119,11 +117,8 @@ struct CBORPosition: BitwiseCopyable {
 ///
 /// Such documents come from other programs; this package never writes them.
 enum CBORDefiniteForm {
-  /// Writes the same items with definite lengths. `tape` is from a scan of `bytes`.
-  ///
-  /// They may be longer: a count of 256 or more takes more bytes than an indefinite head and a break.
-  ///
-  /// - Throws: `.tooLarge` beyond `limit` bytes.
+  /// Writes the items of `bytes`, whose scan made `tape`, with definite lengths. Throws `.tooLarge` beyond `limit`
+  /// bytes.
   static func write(
     _ bytes: UnsafeRawBufferPointer, _ tape: borrowing CBORTape, to writer: inout CBORWriter, limit: Int
   ) throws(CBORError) {

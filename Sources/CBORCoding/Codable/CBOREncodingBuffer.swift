@@ -1,10 +1,9 @@
 import Foundation
 import FoundationObjects
 
-/// The bytes of a value being encoded and its nested values.
+/// The bytes of a value being encoded and its nested values, in order. When a value ends, its container gets its head,
+/// and a map with unsorted keys is sorted.
 ///
-/// Values are appended in order. When a value ends, its container gets its head, and a map with unsorted keys is
-/// sorted. This requires that a nested value ends before anything else is written, which is nearly always so.
 /// Containers without a known end, from `nestedContainer` and `superEncoder`, get a separate buffer, which is copied
 /// into a reserved gap, a *hole*, when the enclosing value ends.
 final class CBOREncodingBuffer {
@@ -41,9 +40,7 @@ final class CBOREncodingBuffer {
 
   // MARK: Containers
 
-  /// Sets the kind of the innermost value. Returns `false` if it already has another one.
-  ///
-  /// Requesting the same kind again is valid: a class and its superclass that share an encoder write to the same
+  /// Sets the kind of the innermost value. Returns `false` if it has another one: classes may share a superclass's
   /// container.
   @inline(__always)
   @discardableResult

@@ -1,9 +1,6 @@
 import Foundation
 
-/// Finds a map's values by key.
-///
-/// Keys requested in stored order are found immediately, each after the previous one. Otherwise a small map is searched
-/// from there, and a large one is indexed once for logarithmic access.
+/// Finds a map's values by key: immediately in stored order, otherwise by a search or, in a large map, an index.
 struct CBORMapReader: BitwiseCopyable {
   let session: CBORDecodingSession
   let path: CBORCodingPath.Reference

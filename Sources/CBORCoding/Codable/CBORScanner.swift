@@ -1,9 +1,7 @@
 import Foundation
 
-/// Validates a whole document in one pass before any value is decoded.
-///
-/// Later checks only compare items with the expected types. Takes linear time, plus sorting for maps with unsorted
-/// keys. It does not recurse, and allocates 16 bytes for each array and map present, never for announced sizes.
+/// Validates a whole document in one pass without recursion, in linear time plus sorting for unsorted keys. Allocates
+/// 16 bytes for each array and map present, never for announced sizes.
 struct CBORScanner {
   private let bytes: UnsafeRawBufferPointer
   private let base: UnsafeRawPointer

@@ -1,14 +1,11 @@
 import Foundation
 import FoundationObjects
 
-/// The deterministic, lossless encoding of a `Date`.
+/// The deterministic, lossless encoding of a `Date`:
 ///
-/// 1. Tag 1, seconds since 1970 as an integer or a floating-point number, where that is exact. `Date` counts from 2001
-/// in steps half as wide, so half of all fractional dates have no such number.
-/// 2. Those use extended time (tag 1001, RFC 9581) with the exact seconds since 1970 as a bigfloat, a mantissa and a
-/// base 2 exponent.
-/// 3. Dates that need a mantissa of more than 63 bits, within nanoseconds of 2001 or beyond the age of the universe,
-/// are plain numbers of seconds since 2001, like `Date`'s own `Codable` form.
+/// 1. Tag 1, seconds since 1970, where that is exact. `Date` counts from 2001 in steps half as wide.
+/// 2. Extended time (tag 1001, RFC 9581) with the exact seconds since 1970 as a bigfloat.
+/// 3. For a mantissa of more than 63 bits, the seconds since 2001, like `Date`'s own `Codable` form.
 enum CBORDateForm {
   static let epochOffset = Date.timeIntervalBetween1970AndReferenceDate
   private static let bigfloatKey = 5

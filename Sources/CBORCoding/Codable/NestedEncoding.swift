@@ -4,10 +4,8 @@ import FoundationObjects
 // Nested containers and encoders, whose end is unknown.
 
 extension CBOREncodingBuffer {
-  /// A container (or an encoder, with `.none`) for a key's value.
-  ///
-  /// Continues the key's earlier value, like `JSONEncoder`. A value of another kind is refused, where `JSONEncoder`
-  /// ends the process. An encoder for a superclass starts empty.
+  /// A container (or an encoder, with `.none`) for a key's value. Continues an earlier value of the same kind. An
+  /// encoder for a superclass starts empty.
   func nested(
     _ kind: CBOREncodingFrame.Kind, forKey key: some CodingKey, _ serial: UInt64
   ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {

@@ -1,9 +1,7 @@
 public import Foundation
 
-/// Why an object was not archived, or bytes were not read, with the remedy in its message.
-///
-/// ``CBORKeyedArchiver``, ``CBORKeyedUnarchiver`` and ``CBORDiagnostic`` report it. For malformed bytes it is the
-/// `underlyingError` of ``CBORDecoder``'s `DecodingError`. Match on ``code``; the message may change between versions.
+/// Why an object was not archived, or bytes were not read, with the remedy in its message. Match on ``code``. For
+/// malformed bytes it is the `underlyingError` of ``CBORDecoder``'s `DecodingError`.
 public struct CBORCodingError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {

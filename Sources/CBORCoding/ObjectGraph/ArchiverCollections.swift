@@ -129,11 +129,8 @@
     }
   }
 
-  /// The elements of Foundation's collections.
-  ///
-  /// On Linux, accessing elements of an array or a set bridges them to Swift values: a mutable array becomes an
-  /// `Array`, a URL loses its base, and identity is lost. Only reflection returns the objects, and it is faster. (It
-  /// fails for ordered sets, whose mutable elements come back immutable.)
+  /// The elements of Foundation's collections, by reflection. On Linux, other access bridges them to Swift values and
+  /// loses identity. (Mutable elements of ordered sets still come back immutable.)
   enum FoundationElements {
     static func elements(of array: NSArray) -> [Any] {
       guard type(of: array) == NSArray.self || type(of: array) == NSMutableArray.self else {

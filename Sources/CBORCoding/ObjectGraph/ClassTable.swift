@@ -3,10 +3,8 @@
   import FoundationObjects
   import Synchronization
 
-  /// Records of all types met so far, by type and by name.
-  ///
-  /// Lookups take no lock: entries are only added, and a full table is replaced by a larger copy while the old one
-  /// stays for its readers.
+  /// Records of all types met so far, by type and by name. Lookups take no lock: a full table is replaced by a larger
+  /// copy.
   final class ClassTable: Sendable {
     static let shared = ClassTable()
 

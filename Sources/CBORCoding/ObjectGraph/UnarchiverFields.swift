@@ -232,10 +232,8 @@
     }
   }
 
-  /// The reading position in the fields of one object or the top level.
-  ///
-  /// Fields are mostly read in the order they were written, so one comparison finds each. The first one out of order
-  /// builds an index.
+  /// The reading position in the fields of one object or the top level. The first one read out of order builds an
+  /// index.
   struct FieldCursor {
     let start: Int
     let count: Int

@@ -1,10 +1,7 @@
 import Foundation
 
-/// Lossless ISO 8601 text for dates, by Foundation but for the fraction of a second.
-///
-/// Whole seconds have the original's form ("1950-01-01T05:00:00Z"); other dates have as many fractional digits as
-/// needed. A date outside the years 1600 to 9999, where calendars differ, or too close to 2001 for a fraction, is its
-/// number of seconds since 2001.
+/// Lossless ISO 8601 text for dates ("1950-01-01T05:00:00Z"), with as many fractional digits as needed. A date outside
+/// the years 1600 to 9999, or too close to 2001 for a fraction, is its number of seconds since 2001.
 enum ISODate {
   private static let years = -12_654_403_200.0..<252_423_993_600.0
 

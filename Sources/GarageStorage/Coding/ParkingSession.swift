@@ -1,10 +1,8 @@
 import Foundation
 import Platform
 
-/// One parking: converts roots and all identified objects they lead to into JSON, each once.
-///
-/// A nested identified object becomes a reference and is queued, so cycles and long chains do not recurse. Among
-/// several objects with one type and identifier the last root wins, otherwise the first one met.
+/// One parking: converts roots and all identified objects they lead to into JSON, each once. Nested ones are queued, so
+/// cycles and long chains do not recurse. Of several with one key the last root wins, otherwise the first one met.
 final class ParkingSession {
   struct Parked {
     let key: ObjectKey
@@ -213,10 +211,7 @@ extension ParkingSession {
   }
 }
 
-/// Limits on nested values and on chains of objects.
-///
-/// Coding recurses for each level of one object. Identified objects are parked one after the other, and retrieving a
-/// chain of them continues on another stack when one is used up: see ``RoomyStack``.
+/// Limits on nested values, which coding recurses for, and on chains of objects. See ``RoomyStack``.
 enum Nesting {
   /// The limit for encoding values in one object. Keeps a release build within a stack of 512 KiB, the least that
   /// platforms give a thread; a debug build may need eight times as much.

@@ -1,9 +1,7 @@
 import Platform
 
-/// Encodes a value into a slot. All nested values pass through the session, which extracts identified objects.
-///
-/// Containers may be requested again and then add to the present ones. A request for another kind would lose data and
-/// cannot throw, so the session records it and the parking fails.
+/// Encodes a value into a slot. Nested values pass through the session, which extracts identified objects. A request
+/// for another kind of container cannot throw, so the session records it and the parking fails.
 final class TreeEncoder: Encoder {
   let session: ParkingSession
   let slot: EncodingSlot

@@ -8,19 +8,14 @@ extension Garage {
 
   /// Migrates all objects parked as another type to `newType`, in one transaction.
   ///
-  /// Each object is decoded as the new type from its stored data and stored again. Identifiers and sync statuses are
-  /// kept, and references to the objects are updated in objects of all types, so the old type can be parked and
-  /// migrated again. Does nothing if there are no such objects.
-  ///
-  /// Objects of a type without an identifier get a new content identifier if the new type has none either.
-  ///
-  /// Values stored inside the old objects that have an identifier now are parked separately. If an identifier is taken,
-  /// the object already parked wins, otherwise the first nested one.
+  /// Keeps identifiers and sync statuses, and updates references in objects of all types. Objects of a type without an
+  /// identifier get a new content identifier if the new type has none either. Values inside the old objects that have
+  /// an identifier now are parked separately; if it is taken, the object already parked wins.
   ///
   /// - Parameter oldClassName: The old type's name, with or without its module: "App.OldPerson" or "OldPerson".
   /// - Throws: ``GarageError/Code/migrationConflict`` if several types have that name, an identifier is taken by an
-  ///   object of the new type, or two objects would get the same content identifier; ``GarageError/Code/undecodable``
-  ///   and other errors of retrieving and parking. Nothing was changed then.
+  ///   object of the new type, or two objects would get the same content identifier; errors of retrieving and parking.
+  ///   Nothing was changed then.
   public func migrateAll<T: Codable>(fromOldClassName oldClassName: String, to newType: T.Type) throws {
     let names = try read { view in
       let types = try view.types()

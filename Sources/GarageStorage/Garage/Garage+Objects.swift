@@ -2,11 +2,9 @@ extension Garage {
   /// Parks an object, with the identified objects it leads to, in one transaction.
   ///
   /// The object is stored under its type and identifier: that of an `Identifiable` object, or a digest of the content
-  /// of a `Hashable` one. It replaces any object stored there. Nested values with an identifier (a `String`, a `UUID`
-  /// or `LosslessStringConvertible`) are parked separately; all others are part of the object.
-  ///
-  /// Objects may form cycles: each is parked once. Among several instances with one type and identifier, the one passed
-  /// here wins, otherwise the first one met.
+  /// of a `Hashable` one. It replaces any object stored there. Nested values with an identifier are parked separately.
+  /// Objects may form cycles. Among several instances with one type and identifier, the one passed here wins, otherwise
+  /// the first one met.
   ///
   /// - Throws: ``GarageError/Code/missingConformance`` and ``GarageError/Code/unsupportedIDConformance`` for a type
   ///   that cannot be parked separately; ``GarageError/Code/cycle`` if an object without an identifier contains itself;
@@ -101,13 +99,8 @@ extension Garage {
 }
 
 extension Garage {
-  /// The identifier an object is parked under: its own if it is `Identifiable`, otherwise a digest of its content.
-  ///
-  /// The digest is the SHA-256 of the object's JSON with sorted keys, in hexadecimal. Unlike `hashValue` it is the same
-  /// in every process. Pass it to ``retrieve(_:identifier:)`` to find a `Hashable` object.
-  ///
-  /// - Throws: ``GarageError/Code/missingConformance``, ``GarageError/Code/unsupportedIDConformance``, and the error of
-  ///   the object's `encode(to:)`.
+  /// The identifier an object is parked under: its own if it is `Identifiable`, otherwise a digest of its content, the
+  /// SHA-256 of its JSON in hexadecimal, which is the same in every process. Throws as parking does.
   public func identifier(for object: some Encodable) throws -> String {
     try ParkingSession.key(of: object).identifier
   }

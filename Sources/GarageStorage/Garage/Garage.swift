@@ -344,18 +344,14 @@ extension Garage {
 }
 
 extension Garage {
-  /// The date encoding for the calling thread.
-  ///
-  /// The default is ISO 8601 text in UTC ("1950-01-01T05:00:00Z"), with fractional seconds as needed to read back the
-  /// same date. A date outside the years 1600 to 9999 is its number of seconds since 2001.
+  /// The date encoding for the calling thread. By default ISO 8601 text in UTC ("1950-01-01T05:00:00Z"), with
+  /// fractional seconds as needed; outside the years 1600 to 9999, the number of seconds since 2001.
   public var dateEncodingStrategy: JSONEncoder.DateEncodingStrategy {
     encodingOverride ?? .custom { try ISODate.encode($0, to: $1) }
   }
 
-  /// The date decoding for the calling thread.
-  ///
-  /// The default reads ISO 8601 text with any time zone and optional fraction, and the default form of
-  /// ``dateEncodingStrategy``.
+  /// The date decoding for the calling thread. The default reads ISO 8601 text with any time zone and optional
+  /// fraction, and the default form of ``dateEncodingStrategy``.
   public var dateDecodingStrategy: JSONDecoder.DateDecodingStrategy {
     decodingOverride ?? .custom { try RetrievalSession.date(from: $0) }
   }

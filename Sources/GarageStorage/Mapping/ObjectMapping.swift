@@ -64,10 +64,8 @@ public final class ObjectMapping {
     ObjectMapping(for: objectClass)
   }
 
-  /// Adds properties by stored name and key path.
-  ///
-  /// Each must be a variable of a mappable type, or parking throws ``GarageError/Code/invalidMapping``. Names that
-  /// begin with "gs_" are reserved.
+  /// Adds properties by stored name and key path. Parking throws ``GarageError/Code/invalidMapping`` if one is no
+  /// variable of a mappable type, or a name begins with "gs_".
   public func addMappings<Root: NSObject>(_ dictionary: [String: PartialKeyPath<Root>]) {
     for (name, path) in dictionary { properties[name] = Self.property(path) }
   }

@@ -1,13 +1,9 @@
 public import Foundation
 
-/// What went wrong in a garage, with the remedy in its message.
+/// A failure of a garage, with the remedy in its message. Stored objects are kept.
 ///
-/// Match on ``code``; the message is for people and may change between versions. Nothing that was stored is lost or
-/// replaced by a failure.
-///
-/// What cannot be decoded is thrown as a `DecodingError`, as by every decoder, whose context has the `GarageError` as
-/// its `underlyingError`: ``Code/undecodable`` and ``Code/missingReference``. Match both kinds by the code, or ask
-/// ``init(_:)`` for the error:
+/// Match on ``code``, or ask ``init(_:)`` for the error: undecodable objects and missing references are thrown as a
+/// `DecodingError` whose `underlyingError` is the `GarageError`:
 ///
 /// ```swift
 /// do {
@@ -19,8 +15,7 @@ public import Foundation
 /// }
 /// ```
 ///
-/// Other errors that code of the stored types throws while it encodes or decodes itself are passed on as they are, but
-/// for `EncodingError`: it comes as ``Code/unencodable``, whose message names the object.
+/// An `EncodingError` of stored types comes as ``Code/unencodable``; their other errors are passed on.
 public struct GarageError: LocalizedError, Sendable {
   public var code: Code
   /// What happened, to which object, and what can be done about it.

@@ -1,11 +1,9 @@
 import LMDB
 import Platform
 
-/// Checks a garage's directory before its files are mapped: excludes other openers, ensures that it is a garage or
-/// empty, and that its data file is sound.
-///
-/// LMDB trusts its map: a truncated file ends the process with SIGBUS, a damaged page with `abort()`. So a file without
-/// a valid ``GarageMark`` is verified by `pread` first. An untrusted file is an error and left unchanged, never deleted.
+/// Checks a garage's directory before its files are mapped, and excludes other openers. LMDB trusts its map: a damaged
+/// file ends the process, so one without a valid ``GarageMark`` is verified by `pread` first. An untrusted file is left
+/// unchanged.
 struct GarageOpening: ~Copyable {
   let directory: Directory
   /// Excludes other openers until the garage is open.

@@ -58,9 +58,7 @@ struct GarageView {
   }
 
   func isEncrypted() throws -> Bool {
-    if pending.objects.values.contains(where: \.isEncrypted) {
-      return true
-    }
+    if pending.objects.values.contains(where: \.isEncrypted) { return true }
     return pending.clearsAll ? false : try snapshot.isEncrypted()
   }
 }
@@ -102,9 +100,7 @@ struct PendingChanges {
       status: status ?? (isDeleted ? .undetermined : before?.status))
   }
 
-  mutating func delete(_ key: ObjectKey) {
-    objects[key] = Change(content: .deleted, status: nil)
-  }
+  mutating func delete(_ key: ObjectKey) { objects[key] = Change(content: .deleted, status: nil) }
 
   /// For an existing object.
   mutating func setStatus(_ status: SyncStatus, _ key: ObjectKey) {
