@@ -2,18 +2,14 @@ import Foundation
 import Platform
 import Synchronization
 
-/// One shared, pipelined connection: its thread sends commands without waiting for earlier replies, and distributes the
-/// replies.
+/// One shared connection, whose thread sends commands without waiting for earlier replies.
 // @unchecked: `state` is accessed with its lock held, the variables after `bell` only by the thread.
 final class RedisPipeline: @unchecked Sendable {
   typealias Completion = @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void
 
   private struct State {
     var queue: [PipelineRequest] = []
-    /// A new connection, or its failure.
     var arrival: Result<RedisSession, RemoteTierError>?
-    /// Whether later requests need another connection.
-    var isStale = false
     var isRunning = false
     var isClosed = false
     /// Whether the thread must be woken for new requests.
@@ -24,14 +20,12 @@ final class RedisPipeline: @unchecked Sendable {
   private let connector: RedisConnector
   /// How long an idle thread stays, in nanoseconds.
   private let idleTime: Int64
-  private let onForeign: @Sendable (String) -> Void
   private let state = Mutex(State())
   /// A pipe: writing to one end wakes the thread, which polls the other.
   private let bell: (read: Int32, write: Int32)
 
   private var session: RedisSession?
   private var isConnecting = false
-  private var isStale = false
   /// Requests without a connection.
   private var waiting: [PipelineRequest] = []
   /// Sent requests, in order. Some are late and abandoned.
@@ -39,22 +33,15 @@ final class RedisPipeline: @unchecked Sendable {
   /// No request or connection expires earlier.
   private var nextDeadline = Int64.max
 
-  /// - Parameter onForeign: Called when the server reports that it is not, or no longer, the fleet's.
-  init(
-    _ name: String, _ connector: RedisConnector, idleTime: Int64 = 10_000_000_000,
-    onForeign: @escaping @Sendable (String) -> Void
-  ) throws(RemoteTierError) {
+  init(_ name: String, _ connector: RedisConnector, idleTime: Int64 = 10_000_000_000) throws(RemoteTierError) {
     self.name = name
     self.connector = connector
     self.idleTime = idleTime
-    self.onForeign = onForeign
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else {
-      throw RemoteTierError(.failed, "Making a pipe: \(SystemError("pipe", "the server", errno: errno))")
-    }
+    let isMade = pipe(&ends) == 0
     bell = (ends[0], ends[1])
-    for end in ends where fcntl(end, F_SETFD, FD_CLOEXEC) != 0 || fcntl(end, F_SETFL, O_NONBLOCK) != 0 {
-      throw RemoteTierError(.failed, "Making a pipe: \(SystemError("fcntl", "the server", errno: errno))")
+    guard isMade, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 && fcntl($0, F_SETFL, O_NONBLOCK) == 0 }) else {
+      throw RemoteTierError(.failed, "\(SystemError("pipe", "the server", errno: errno))")
     }
   }
 
@@ -73,7 +60,7 @@ final class RedisPipeline: @unchecked Sendable {
       state.isRunning = true
       return (false, isToStart, state.isWaiting)
     }
-    if isClosed { return completion(.failure(Self.closed)) }
+    if isClosed { return completion(.failure(.tierClosed)) }
     if isToRing { ring() }
     guard isToStart else { return }
     do throws(SystemError) {
@@ -86,12 +73,6 @@ final class RedisPipeline: @unchecked Sendable {
       }
       for request in requests { request.completion?(.failure(RemoteTierError(.unreachable, "\(error)"))) }
     }
-  }
-
-  /// Sends later requests over a new connection.
-  func renew() {
-    state.withLock { $0.isStale = true }
-    ring()
   }
 
   func close() {
@@ -111,9 +92,6 @@ final class RedisPipeline: @unchecked Sendable {
     _ = write(bell.write, &byte, 1)
   }
 
-  private static let closed = RemoteTierError(.closed, "The connections were closed.")
-  private static let late = RemoteTierError(.timedOut, "The server did not reply in time.")
-
   // MARK: The thread
 
   private func run() {
@@ -124,15 +102,11 @@ final class RedisPipeline: @unchecked Sendable {
           state.queue.removeAll(keepingCapacity: true)
           state.arrival = nil
         }
-        if state.isStale {
-          state.isStale = false
-          isStale = true
-        }
         return (state.queue, state.arrival, state.isClosed)
       }
       if isClosed {
-        disconnect(Self.closed)
-        for request in requests { request.completion?(.failure(Self.closed)) }
+        disconnect(.tierClosed)
+        for request in requests { request.completion?(.failure(.tierClosed)) }
         return state.withLock { $0.isRunning = false }
       }
       if let arrival { didConnect(arrival) }
@@ -164,7 +138,7 @@ final class RedisPipeline: @unchecked Sendable {
   private func didConnect(_ result: Result<RedisSession, RemoteTierError>) {
     isConnecting = false
     switch result {
-    case .success(let session): if !isStale { self.session = session }
+    case .success(let session): if connector.isCurrent(session) { self.session = session }
     case .failure(let error):
       let failed = waiting
       waiting = []
@@ -174,16 +148,15 @@ final class RedisPipeline: @unchecked Sendable {
 
   /// Passes waiting requests to the connection, or requests one.
   private func startWaiting() {
-    if isStale, flying.allSatisfy(\.isAbandoned) {
-      // A connection being made is older than the renewal, too.
-      if !isConnecting { isStale = false }
-      if session != nil { disconnect(Self.late) }
+    if let session, !connector.isCurrent(session) {
+      guard flying.allSatisfy(\.isAbandoned) else { return }
+      disconnect(.late)
     }
-    guard !waiting.isEmpty, !isStale else { return }
+    if waiting.isEmpty { return }
     if let session {
       for index in waiting.indices {
         for command in waiting[index].commands { session.append(command) }
-        waiting[index].didSend()
+        waiting[index].commands = []
       }
       flying += waiting
       waiting.removeAll(keepingCapacity: true)
@@ -203,7 +176,7 @@ final class RedisPipeline: @unchecked Sendable {
     do throws(RemoteTierError) {
       if let session { _ = try session.flush() }
       let isToWait = state.withLock { state in
-        state.isWaiting = state.queue.isEmpty && state.arrival == nil && !state.isClosed && !state.isStale
+        state.isWaiting = state.queue.isEmpty && state.arrival == nil && !state.isClosed
         return state.isWaiting
       }
       let hasArrivals = try wait(isToWait)
@@ -224,7 +197,7 @@ final class RedisPipeline: @unchecked Sendable {
     while done < flying.count {
       while !flying[done].isAnswered {
         guard let reply = try session.nextReply() else { return }
-        if case .error(let message) = reply, RemoteTierError.isOfAnotherServer(reply: message) { onForeign(message) }
+        connector.check(reply)
         flying[done].replies.append(reply)
       }
       flying[done].completion?(.success(flying[done].replies))
@@ -263,15 +236,15 @@ final class RedisPipeline: @unchecked Sendable {
     // An earlier request's time must be over before the connection is given up for a later one.
     var bound = Int64.min
     for index in flying.indices {
-      if !flying[index].isAbandoned, flying[index].deadline <= now { flying[index].abandon(Self.late) }
+      if !flying[index].isAbandoned, flying[index].deadline <= now { flying[index].abandon() }
       bound = max(bound, flying[index].isAbandoned ? flying[index].end : flying[index].deadline)
       next = min(next, flying[index].isAbandoned ? bound : flying[index].deadline)
     }
-    for request in waiting where request.deadline <= now { request.completion?(.failure(Self.late)) }
+    for request in waiting where request.deadline <= now { request.completion?(.failure(.late)) }
     waiting.removeAll { $0.deadline <= now }
     for request in waiting { next = min(next, request.deadline) }
     nextDeadline = next
-    if let first = flying.first, first.isAbandoned, first.end <= now { throw Self.late }
+    if let first = flying.first, first.isAbandoned, first.end <= now { throw .late }
   }
 
   /// Fails all requests on the connection.
@@ -282,14 +255,7 @@ final class RedisPipeline: @unchecked Sendable {
     flying = []
     for var request in failed {
       while !request.isAnswered, let reply = replies.popFirst() { request.replies.append(reply) }
-      if request.isAnswered {
-        request.completion?(.success(request.replies))
-      } else if case .error(let message)? = request.replies.last {
-        // The connection closes after a protocol error, whatever else was sent.
-        request.completion?(.failure(RemoteTierError(reply: message)))
-      } else {
-        request.completion?(.failure(error))
-      }
+      request.completion?(RedisSession.result(request.replies, of: request.count, error))
     }
     guard error.code == .closed else { return }
     for request in waiting { request.completion?(.failure(error)) }
@@ -299,7 +265,8 @@ final class RedisPipeline: @unchecked Sendable {
 
 /// Commands sent together, and their replies so far.
 struct PipelineRequest: Sendable {
-  private(set) var commands: [RemoteCommand]
+  /// Empty once sent.
+  var commands: [RemoteCommand]
   /// Monotonic nanoseconds.
   let deadline: Int64
   /// The time to give up a connection that has not answered.
@@ -307,7 +274,7 @@ struct PipelineRequest: Sendable {
   /// `nil` once abandoned.
   var completion: RedisPipeline.Completion?
   var replies: [RemoteReply] = []
-  private let count: Int
+  let count: Int
 
   /// A server that stalls for less keeps its connections: replies behind a late one may be in time.
   private static let shortestGrace: Int64 = 1_000_000_000
@@ -323,11 +290,13 @@ struct PipelineRequest: Sendable {
   var isAnswered: Bool { replies.count == count }
   var isAbandoned: Bool { completion == nil }
 
-  /// The commands were passed to the connection.
-  mutating func didSend() { commands = [] }
-
-  mutating func abandon(_ error: RemoteTierError) {
-    completion?(.failure(error))
+  mutating func abandon() {
+    completion?(.failure(.late))
     completion = nil
   }
+}
+
+extension RemoteTierError {
+  static let tierClosed = RemoteTierError(.closed, "The connections were closed.")
+  static let late = RemoteTierError(.timedOut, "The server did not reply in time.")
 }

@@ -1,6 +1,5 @@
 import CHiredis
 import Foundation
-import LMDBCaching
 import Platform
 import Synchronization
 
@@ -14,18 +13,16 @@ final class RedisSession: @unchecked Sendable {
   private let reader: ReplyReader
   private var output: [UInt8] = []
   private var sent = 0
-  private var isWaiting = false
+  /// See ``RedisConnector/renew()``.
+  let generation: Int
   /// The time of the last use, by the monotonic clock.
   private var lastUse: Int64 = 0
 
-  /// Connects and authenticates. Blocks.
-  ///
-  /// - Parameters:
-  ///   - address: Replaces the configuration's.
-  ///   - deadline: Nanoseconds of the monotonic clock.
+  /// Connects and authenticates, before a deadline of the monotonic clock. Blocks.
   init(
-    _ configuration: RedisConfiguration, at address: RedisConfiguration.Address, deadline: Int64
+    _ configuration: RedisConfiguration, at address: RedisConfiguration.Address, deadline: Int64, generation: Int
   ) throws(RemoteTierError) {
+    self.generation = generation
     reader = try ReplyReader()
     socket = try RedisSocket.connected(to: address, before: deadline)
     try introduce(configuration, deadline)
@@ -46,9 +43,7 @@ final class RedisSession: @unchecked Sendable {
       replies = try perform(commands, deadline: deadline)
     } catch {
       // It may be the server's message before closing the connection.
-      var failure = error
-      failure.message = configuration.withoutPassword(error.message)
-      throw failure
+      throw RemoteTierError(error.code, configuration.withoutPassword(error.message))
     }
     for (command, reply) in zip(commands, replies) {
       guard case .error(let message) = reply else { continue }
@@ -65,12 +60,6 @@ final class RedisSession: @unchecked Sendable {
 
   // MARK: Commands
 
-  /// Makes receiving calls block in the system.
-  func makeWaiting() throws(RemoteTierError) {
-    try socket.makeWaiting()
-    isWaiting = true
-  }
-
   /// Sends commands and waits for their replies.
   func perform(_ commands: [RemoteCommand], deadline: Int64) throws(RemoteTierError) -> [RemoteReply] {
     for command in commands { append(command) }
@@ -80,32 +69,31 @@ final class RedisSession: @unchecked Sendable {
         if let reply = try reader.next() {
           replies.append(reply)
         } else if try flush() {
-          try receive(before: deadline)
+          if try !receive(before: deadline) { throw .late }
         } else {
           // A server may refuse a command before receiving all of it.
           let events = try socket.wait(for: POLLIN | POLLOUT, before: deadline)
-          if events == 0 { throw Self.late }
+          if events == 0 { throw .late }
           if events & POLLIN != 0 { try receive() }
         }
       }
     } catch {
-      return try lastWords(after: replies, of: commands.count, error)
+      guard error.code == .unreachable else { throw error }
+      return try Self.result(replies + lastWords(), of: commands.count, error).get()
     }
-    if hasOutput { throw Self.early }
+    if hasOutput { throw RemoteTierError(.unreachable, "The server replied to what it had not been sent yet.") }
     lastUse = MonotonicClock.nanoseconds
     return replies
   }
 
-  /// The server's message before closing the connection, as an error.
-  private func lastWords(
-    after replies: [RemoteReply], of count: Int, _ error: RemoteTierError
-  ) throws(RemoteTierError) -> [RemoteReply] {
-    guard error.code == .unreachable else { throw error }
-    let replies = replies + lastWords()
-    if replies.count >= count { return Array(replies.prefix(count)) }
+  /// The result of commands on a connection that failed: all replies, or the server's message before closing it.
+  static func result(
+    _ replies: [RemoteReply], of count: Int, _ error: RemoteTierError
+  ) -> Result<[RemoteReply], RemoteTierError> {
+    if replies.count >= count { return .success(Array(replies.prefix(count))) }
     // The connection closes after a protocol error, whatever else was sent.
-    if case .error(let message)? = replies.last { throw RemoteTierError(reply: message) }
-    throw error
+    if case .error(let message)? = replies.last { return .failure(RemoteTierError(reply: message)) }
+    return .failure(error)
   }
 
   /// Replies received on a failed connection.
@@ -122,50 +110,26 @@ final class RedisSession: @unchecked Sendable {
     return replies
   }
 
-  private static var late: RemoteTierError { RemoteTierError(.timedOut, "The server did not reply in time.") }
-
-  private static var early: RemoteTierError {
-    RemoteTierError(.unreachable, "The server replied to what it had not been sent yet.")
-  }
-
   /// Appends a command to the output.
   func append(_ command: RemoteCommand) {
     // Clients send only RESP arrays of strings.
-    appendLine(UInt8(ascii: "*"), command.arguments.count)
+    output.append(contentsOf: "*\(command.arguments.count)\r\n".utf8)
     for argument in command.arguments {
-      appendLine(UInt8(ascii: "$"), argument.count)
+      output.append(contentsOf: "$\(argument.count)\r\n".utf8)
       argument.withUnsafeBytes { output.append(contentsOf: $0) }
-      output.append(0x0D)
-      output.append(0x0A)
+      output.append(contentsOf: "\r\n".utf8)
     }
-  }
-
-  private func appendLine(_ prefix: UInt8, _ number: Int) {
-    output.append(prefix)
-    var divisor = 1
-    while number / divisor > 9 { divisor *= 10 }
-    while divisor > 0 {
-      output.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-      divisor /= 10
-    }
-    output.append(0x0D)
-    output.append(0x0A)
   }
 
   var hasOutput: Bool { sent < output.count }
 
-  /// Sends as much as possible without blocking.
-  ///
-  /// - Returns: Whether everything was sent.
+  /// Sends as much as possible without blocking. Returns whether everything was sent.
   func flush() throws(RemoteTierError) -> Bool {
     while sent < output.count {
-      let count = try output.withUnsafeBytes { bytes -> Result<Int, RemoteTierError> in
-        do throws(RemoteTierError) {
-          return .success(try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...])))
-        } catch {
-          return .failure(error)
-        }
-      }.get()
+      let output = output
+      let count = try output.span.bytes.withUnsafeBytes { (bytes) throws(RemoteTierError) in
+        try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]))
+      }
       if count == 0 { return false }
       sent += count
     }
@@ -177,43 +141,21 @@ final class RedisSession: @unchecked Sendable {
   /// The next complete reply received, or `nil`.
   func nextReply() throws(RemoteTierError) -> RemoteReply? { try reader.next() }
 
-  /// Reads the bytes that have arrived. Returns whether there were any.
+  /// Reads the bytes that have arrived, or waits for some until a deadline. Returns whether there were any.
   @discardableResult
-  func receive() throws(RemoteTierError) -> Bool {
+  func receive(before deadline: Int64? = nil) throws(RemoteTierError) -> Bool {
     var hasReceived = false
     while true {
-      let count = try withBuffer { (buffer) throws(RemoteTierError) in try socket.receive(into: buffer) }
+      let count = try withUnsafeTemporaryAllocation(byteCount: Self.chunk, alignment: 16) {
+        (buffer) throws(RemoteTierError) -> Int? in
+        let count = try socket.receive(into: buffer, before: hasReceived ? nil : deadline)
+        if let count { try reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+        return count
+      }
       guard let count else { return hasReceived }
       hasReceived = true
       if count < Self.chunk { return true }
     }
-  }
-
-  private func receive(before deadline: Int64) throws(RemoteTierError) {
-    if isWaiting {
-      let count = try withBuffer { (buffer) throws(RemoteTierError) in
-        try socket.receive(into: buffer, before: deadline)
-      }
-      if count == nil { throw Self.late }
-    } else {
-      if try socket.wait(for: POLLIN, before: deadline) == 0 { throw Self.late }
-      try receive()
-    }
-  }
-
-  private func withBuffer(
-    _ body: (UnsafeMutableRawBufferPointer) throws(RemoteTierError) -> Int?
-  ) throws(RemoteTierError) -> Int? {
-    try withUnsafeTemporaryAllocation(byteCount: Self.chunk, alignment: 16) {
-      (buffer) -> Result<Int?, RemoteTierError> in
-      do throws(RemoteTierError) {
-        let count = try body(buffer)
-        if let count { try reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
-        return .success(count)
-      } catch {
-        return .failure(error)
-      }
-    }.get()
   }
 
   /// Whether no unexpected bytes have arrived, such as the connection's end. Assumed for a recently used one.
@@ -275,8 +217,21 @@ final class RedisConnector: Sendable {
   private let configuration: RedisConfiguration
   /// The node that a cluster named for the fleet's keys, if any.
   private let redirection = Mutex<RedisConfiguration.Address?>(nil)
+  private let renewals = Atomic<Int>(0)
 
   init(_ configuration: RedisConfiguration) { self.configuration = configuration }
+
+  /// Connections made so far are not used for later requests.
+  func renew() { renewals.add(1, ordering: .acquiringAndReleasing) }
+
+  func isCurrent(_ session: RedisSession) -> Bool { session.generation == renewals.load(ordering: .acquiring) }
+
+  /// Renews the connections when the server reports that it is not, or no longer, the fleet's.
+  func check(_ reply: RemoteReply) {
+    guard case .error(let message) = reply, RemoteTierError.isOfAnotherServer(reply: message) else { return }
+    follow(message)
+    renew()
+  }
 
   func connect(completion: @escaping Completion) {
     do throws(SystemError) {
@@ -291,22 +246,21 @@ final class RedisConnector: Sendable {
   }
 
   private func connect() throws(RemoteTierError) -> RedisSession {
+    let generation = renewals.load(ordering: .acquiring)
     // For both attempts.
     let deadline = MonotonicClock.nanoseconds.addingClamped(configuration.connectTimeLimit.clampedNanoseconds)
     if let address = redirection.withLock({ $0 }) {
       do throws(RemoteTierError) {
-        return try RedisSession(configuration, at: address, deadline: deadline)
+        return try RedisSession(configuration, at: address, deadline: deadline, generation: generation)
       } catch {
         // Another node may have replaced it, which the others know.
         redirection.withLock { if $0 == address { $0 = nil } }
       }
     }
-    return try RedisSession(configuration, at: configuration.address, deadline: deadline)
+    return try RedisSession(configuration, at: configuration.address, deadline: deadline, generation: generation)
   }
 
-  /// Follows a cluster's redirection to the node of the fleet's keys.
-  ///
-  /// - Parameter message: `MOVED 3999 10.0.0.5:6381`. An empty host means the responding node's.
+  /// Follows a cluster's redirection: `MOVED 3999 10.0.0.5:6381`. An empty host means the responding node's.
   func follow(_ message: String) {
     let words = message.split(separator: " ")
     guard words.count >= 3, words[0] == "MOVED", let colon = words[2].lastIndex(of: ":"),

@@ -35,10 +35,8 @@ final class RedisSocket {
 
   // MARK: Connecting
 
-  /// Connects, trying each address of a name in turn for its share of the time. The name lookup takes as long as the
-  /// system needs.
-  ///
-  /// - Parameter deadline: Nanoseconds of the monotonic clock.
+  /// Connects before a deadline of the monotonic clock, trying each address of a name for its share of the time. The
+  /// lookup takes as long as the system needs.
   static func connected(
     to address: RedisConfiguration.Address, before deadline: Int64
   ) throws(RemoteTierError) -> RedisSocket {
@@ -48,23 +46,28 @@ final class RedisSocket {
       address.sun_family = sa_family_t(AF_UNIX)
       withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8).prefix($0.count - 1)) }
       let socket = try RedisSocket(AF_UNIX, path)
-      let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-      let status = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket.descriptor, $0, size) }
+      try withUnsafeBytes(of: address) { (bytes) throws(RemoteTierError) in
+        let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+        try socket.connect(address, socklen_t(bytes.count), path, deadline)
       }
-      try socket.finishConnecting(status == 0 ? 0 : errno, path, deadline)
       return socket
     case .host(let host, let port):
-      let addresses = try SocketAddress.find(host, port)
+      let list = try find(host, port)
+      defer { freeaddrinfo(list) }
+      let addresses = Array(
+        sequence(state: list) { next in
+          defer { next = next?.pointee.ai_next }
+          return next?.pointee
+        })
       var failure = RemoteTierError(.unreachable, "\(host) has no address.")
       for (index, address) in addresses.enumerated() {
         let now = MonotonicClock.nanoseconds
         let share = now + max(0, deadline - now) / Int64(addresses.count - index)
         do throws(RemoteTierError) {
-          let socket = try RedisSocket(address.family, "\(host):\(port)")
-          let status = address.withBytes { connect(socket.descriptor, $0, $1) }
-          try socket.finishConnecting(status == 0 ? 0 : errno, "\(host):\(port)", share)
-          try socket.prepareForNetwork("\(host):\(port)")
+          let socket = try RedisSocket(address.ai_family, "\(host):\(port)")
+          try socket.connect(address.ai_addr, address.ai_addrlen, "\(host):\(port)", share)
+          try socket.set(Int32(IPPROTO_TCP), TCP_NODELAY)
+          try socket.set(SOL_SOCKET, SO_KEEPALIVE)
           return socket
         } catch {
           failure = error
@@ -74,27 +77,44 @@ final class RedisSocket {
     }
   }
 
-  private func finishConnecting(_ begun: Int32, _ name: String, _ deadline: Int64) throws(RemoteTierError) {
-    guard begun == 0 || begun == EINPROGRESS || begun == EINTR else {
-      throw Self.failure("Connecting", "connect", name, begun)
+  /// A host's addresses, to be freed. Blocks as long as the system's lookup takes.
+  private static func find(_ host: String, _ port: Int) throws(RemoteTierError) -> UnsafeMutablePointer<addrinfo>? {
+    var hints = addrinfo()
+    #if canImport(Darwin)
+      hints.ai_socktype = SOCK_STREAM
+    #else
+      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    #endif
+    var list: UnsafeMutablePointer<addrinfo>?
+    let status = getaddrinfo(host, String(port), &hints, &list)
+    if status == 0 { return list }
+    throw RemoteTierError(.unreachable, "Looking up \(host): \(String(cString: gai_strerror(status)))")
+  }
+
+  private func connect(
+    _ address: UnsafePointer<sockaddr>, _ length: socklen_t, _ name: String, _ deadline: Int64
+  ) throws(RemoteTierError) {
+    if Platform.connect(descriptor, address, length) != 0, errno != EINPROGRESS, errno != EINTR {
+      throw Self.failure("Connecting", "connect", name, errno)
     }
     guard try wait(for: POLLOUT, before: deadline) != 0 else {
       throw RemoteTierError(.timedOut, "Connecting to \(name) took too long.")
     }
     var status: Int32 = 0
-    var length = socklen_t(MemoryLayout<Int32>.size)
-    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &status, &length) == 0 else {
-      throw Self.failure("Connecting", "getsockopt", name, errno)
-    }
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &status, &size) != 0 { status = errno }
     if status != 0 { throw Self.failure("Connecting", "connect", name, status) }
+    // From now on each call says whether it waits.
+    let flags = fcntl(descriptor, F_GETFL)
+    guard flags >= 0, fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 else {
+      throw Self.failure("Connecting", "fcntl", name, errno)
+    }
   }
 
-  private func prepareForNetwork(_ name: String) throws(RemoteTierError) {
+  private func set(_ level: Int32, _ option: Int32) throws(RemoteTierError) {
     var yes: Int32 = 1
-    let size = socklen_t(MemoryLayout<Int32>.size)
-    guard setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, size) == 0,
-      setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &yes, size) == 0
-    else { throw Self.failure("Connecting", "setsockopt", name, errno) }
+    if setsockopt(descriptor, level, option, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0 { return }
+    throw Self.failure("Connecting", "setsockopt", "the server", errno)
   }
 
   // MARK: Bytes
@@ -103,13 +123,11 @@ final class RedisSocket {
   func send(_ bytes: UnsafeRawBufferPointer) throws(RemoteTierError) -> Int {
     #if canImport(Darwin)
       let flags = Int32(MSG_DONTWAIT)
-      func call() -> Int { Darwin.send(descriptor, bytes.baseAddress, bytes.count, flags) }
     #else
       let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-      func call() -> Int { Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags) }
     #endif
     while true {
-      let count = call()
+      let count = Platform.send(descriptor, bytes.baseAddress, bytes.count, flags)
       if count >= 0 { return count }
       if errno == EINTR { continue }
       if errno == EAGAIN || errno == EWOULDBLOCK { return 0 }
@@ -117,33 +135,37 @@ final class RedisSocket {
     }
   }
 
-  /// Receives the bytes that have arrived. Returns their number; `nil` for none yet.
-  func receive(into buffer: UnsafeMutableRawBufferPointer) throws(RemoteTierError) -> Int? {
+  /// Receives the bytes that have arrived, or waits for some until a deadline. Returns their number; `nil` for none.
+  func receive(
+    into buffer: UnsafeMutableRawBufferPointer, before deadline: Int64? = nil
+  ) throws(RemoteTierError) -> Int? {
     while true {
-      switch try received(buffer, Int32(MSG_DONTWAIT)) {
-      case .bytes(let count): return count
-      case .nothing: return nil
-      case .interrupted: continue
+      if let deadline {
+        let rest = deadline - MonotonicClock.nanoseconds
+        if rest <= 0 { return nil }
+        try limitReceiving(to: rest)
+      }
+      let count = recv(descriptor, buffer.baseAddress, buffer.count, deadline == nil ? Int32(MSG_DONTWAIT) : 0)
+      if count > 0 { return count }
+      if count == 0 { throw RemoteTierError(.unreachable, "The server has closed the connection.") }
+      switch errno {
+      // The system would restart the full timeout, so set the remaining time.
+      case EINTR: continue
+      case EAGAIN, EWOULDBLOCK: return nil
+      default: throw Self.failure("Receiving", "recv", "the server", errno)
       }
     }
   }
 
-  private enum Reception {
-    case bytes(Int)
-    case nothing
-    case interrupted
-  }
-
-  private func received(
-    _ buffer: UnsafeMutableRawBufferPointer, _ flags: Int32
-  ) throws(RemoteTierError) -> Reception {
-    let count = recv(descriptor, buffer.baseAddress, buffer.count, flags)
-    if count > 0 { return .bytes(count) }
-    if count == 0 { throw RemoteTierError(.unreachable, "The server has closed the connection.") }
-    switch errno {
-    case EINTR: return .interrupted
-    case EAGAIN, EWOULDBLOCK: return .nothing
-    default: throw Self.failure("Receiving", "recv", "the server", errno)
+  /// Sets the system's timeout, but rarely: a present value up to a tenth too long is good enough.
+  private func limitReceiving(to rest: Int64) throws(RemoteTierError) {
+    if rest <= receiveLimit, rest >= receiveLimit / 10 * 9 { return }
+    receiveLimit = rest.addingClamped(rest / 64)
+    var limit = timeval()
+    limit.tv_sec = numericCast(receiveLimit / 1_000_000_000)
+    limit.tv_usec = numericCast(max(1, receiveLimit % 1_000_000_000 / 1_000))
+    guard setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0 else {
+      throw Self.failure("Waiting", "setsockopt", "the server", errno)
     }
   }
 
@@ -166,80 +188,5 @@ final class RedisSocket {
   var hasArrivals: Bool {
     var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&item, 1, 0) != 0
-  }
-
-  /// Makes receiving calls block in the system: one call instead of two.
-  func makeWaiting() throws(RemoteTierError) {
-    let flags = fcntl(descriptor, F_GETFL)
-    guard flags >= 0, fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 else {
-      throw Self.failure("Connecting", "fcntl", "the server", errno)
-    }
-  }
-
-  /// Receives, blocking in the system. Use after ``makeWaiting()``. Returns the number of bytes; `nil` on timeout.
-  func receive(
-    into buffer: UnsafeMutableRawBufferPointer, before deadline: Int64
-  ) throws(RemoteTierError) -> Int? {
-    while true {
-      let rest = deadline - MonotonicClock.nanoseconds
-      if rest <= 0 { return nil }
-      // Avoid setting it often: a present value up to a tenth too long is good enough.
-      if rest > receiveLimit || rest < receiveLimit / 10 * 9 {
-        receiveLimit = rest.addingClamped(rest / 64)
-        var limit = timeval()
-        limit.tv_sec = numericCast(receiveLimit / 1_000_000_000)
-        limit.tv_usec = numericCast(max(1, receiveLimit % 1_000_000_000 / 1_000))
-        guard setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0 else {
-          throw Self.failure("Waiting", "setsockopt", "the server", errno)
-        }
-      }
-      switch try received(buffer, 0) {
-      case .bytes(let count): return count
-      case .nothing: return nil
-      // Interrupted by a signal. The system would restart the full timeout, so set the remaining time.
-      case .interrupted: continue
-      }
-    }
-  }
-}
-
-/// A host's address for system calls.
-struct SocketAddress {
-  let family: Int32
-  private let bytes: [UInt8]
-
-  /// A host's addresses. Blocks as long as the system's lookup takes.
-  static func find(_ host: String, _ port: Int) throws(RemoteTierError) -> [SocketAddress] {
-    var hints = addrinfo()
-    #if canImport(Darwin)
-      hints.ai_socktype = SOCK_STREAM
-    #else
-      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    #endif
-    var list: UnsafeMutablePointer<addrinfo>?
-    let status = getaddrinfo(host, String(port), &hints, &list)
-    guard status == 0 else {
-      throw RemoteTierError(.unreachable, "Looking up \(host): \(String(cString: gai_strerror(status)))")
-    }
-    defer { freeaddrinfo(list) }
-    var found: [SocketAddress] = []
-    var next = list
-    while let info = next?.pointee {
-      if let address = info.ai_addr {
-        found.append(
-          SocketAddress(
-            family: info.ai_family,
-            bytes: Array(UnsafeRawBufferPointer(start: address, count: Int(info.ai_addrlen)))))
-      }
-      next = info.ai_next
-    }
-    return found
-  }
-
-  func withBytes<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
-    bytes.withUnsafeBytes { bytes in
-      // Array storage has the alignment of any allocation.
-      body(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-    }
   }
 }

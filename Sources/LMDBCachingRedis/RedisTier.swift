@@ -1,19 +1,16 @@
 @_exported public import LMDBCaching
 @_exported public import LMDBCachingRemote
-import Synchronization
 
 // `import LMDBCachingRedis` imports all modules that a fleet needs.
 
 /// A Redis or Valkey server as the tier below an `LMDBCache`, by hiredis.
 ///
-/// Blocking threads take a connection from a pool; tasks share a pipelined one; the fleet's changes have another.
-/// Connections are made on demand on separate threads, and again after a failure. In a cluster, follows redirection to
-/// the node of the fleet's keys.
-///
-/// There is no TLS. Use a Unix socket, a private network, or a tunnel: see <doc:LMDBCachingRedis>.
+/// Blocking threads take a connection from a pool; tasks share a pipelined one; the fleet's changes have another. In a
+/// cluster, follows redirection to the node of the fleet's keys. There is no TLS: see <doc:LMDBCachingRedis>.
 ///
 /// **Threads.** Any.
 public final class RedisTier: RemoteTier {
+  private let connector: RedisConnector
   private let pool: RedisPool
   private let pipeline: RedisPipeline
   private let blocking: RedisPipeline
@@ -23,16 +20,10 @@ public final class RedisTier: RemoteTier {
   /// - Throws: `.invalidArgument` for an invalid configuration; `.failed` if the system is out of descriptors.
   public init(_ configuration: RedisConfiguration) throws(RemoteTierError) {
     try configuration.validate()
-    let connector = RedisConnector(configuration)
-    let renewal = Renewal()
-    let onForeign: @Sendable (String) -> Void = { message in
-      connector.follow(message)
-      renewal.run()
-    }
-    pool = RedisPool(limit: configuration.connections, connector, onForeign: onForeign)
-    pipeline = try RedisPipeline("redis", connector, onForeign: onForeign)
-    blocking = try RedisPipeline("redis-changes", connector) { message in connector.follow(message) }
-    renewal.set(pool, pipeline)
+    connector = RedisConnector(configuration)
+    pool = RedisPool(limit: configuration.connections, connector)
+    pipeline = try RedisPipeline("redis", connector)
+    blocking = try RedisPipeline("redis-changes", connector)
   }
 
   deinit { close() }
@@ -51,36 +42,12 @@ public final class RedisTier: RemoteTier {
     try pool.perform(commands, timeLimit: max(.zero, timeLimit).clampedNanoseconds)
   }
 
-  public func renewConnections() {
-    pool.renew()
-    pipeline.renew()
-    blocking.renew()
-  }
+  public func renewConnections() { connector.renew() }
 
   public func close() {
     pool.close()
     pipeline.close()
     blocking.close()
-  }
-}
-
-/// Renews connections to a server that has become a replica or no longer has the keys.
-private final class Renewal: Sendable {
-  private struct Targets: Sendable {
-    weak var pool: RedisPool?
-    weak var pipeline: RedisPipeline?
-  }
-
-  private let targets = Mutex(Targets())
-
-  func set(_ pool: RedisPool, _ pipeline: RedisPipeline) {
-    targets.withLock { $0 = Targets(pool: pool, pipeline: pipeline) }
-  }
-
-  func run() {
-    let (pool, pipeline) = targets.withLock { ($0.pool, $0.pipeline) }
-    pool?.renew()
-    pipeline?.renew()
   }
 }
 
@@ -101,12 +68,10 @@ public struct RedisConfiguration: Sendable {
   public var password: String?
   /// The database number. A cluster has only 0.
   public var database = 0
-  /// The most connections for blocking threads, 8 by default, from 1 to 1,024; further threads wait for a free one.
-  /// Tasks share one additional, pipelined connection.
+  /// The most connections for blocking threads, 8 by default, from 1 to 1,024. Tasks share one more.
   public var connections = 8
-  /// The time limit for connecting and authenticating: 5 s by default, from 1 ms to an hour. Includes the host name
-  /// lookup, which the system does not interrupt. A request waits only for its own time limit; the connection then
-  /// serves the next one.
+  /// The time limit for connecting and authenticating: 5 s by default, from 1 ms to an hour. A request waits only for
+  /// its own time limit; the connection then serves the next one.
   public var connectTimeLimit = Duration.seconds(5)
   /// The connections' name in the server's client list: 1 to 64 letters, digits and hyphens.
   public var clientName = "lmdb-caching"
@@ -150,22 +115,15 @@ public struct RedisConfiguration: Sendable {
   }
 }
 
-extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  private var shown: [(label: String, value: Any)] {
-    [
-      ("address", address), ("username", username as Any), ("password", password == nil ? "none" : "not shown"),
-      ("database", database), ("connections", connections), ("connectTimeLimit", connectTimeLimit),
-      ("clientName", clientName),
-    ]
-  }
-
-  public var description: String {
-    "RedisConfiguration(\(shown.map { "\($0.label): \($0.value)" }.joined(separator: ", ")))"
-  }
-
-  public var debugDescription: String { description }
-
+// Also what `print` and `dump` show.
+extension RedisConfiguration: CustomReflectable {
   public var customMirror: Mirror {
-    Mirror(self, children: shown.map { (Optional($0.label), $0.value) }, displayStyle: .struct)
+    Mirror(
+      self,
+      children: [
+        "address": address, "username": username as Any, "password": password == nil ? "none" : "not shown",
+        "database": database, "connections": connections, "connectTimeLimit": connectTimeLimit,
+        "clientName": clientName,
+      ], displayStyle: .struct)
   }
 }

@@ -10,9 +10,10 @@ import Testing
 
   init() throws { server = try RedisServer() }
 
+  private func connector() -> RedisConnector { RedisConnector(RedisConfiguration(unixSocket: server.socket)) }
+
   private func pipeline(idleTime: Int64) throws -> RedisPipeline {
-    try RedisPipeline(
-      "redis", RedisConnector(RedisConfiguration(unixSocket: server.socket)), idleTime: idleTime, onForeign: { _ in })
+    try RedisPipeline("redis", connector(), idleTime: idleTime)
   }
 
   /// An idle thread ends and the next request starts another: never two at once.
@@ -39,12 +40,13 @@ import Testing
 
   /// Requests during a renewal of connections get their own replies.
   @Test func requestsOutliveTheRenewalOfConnections() throws {
-    let pipeline = try pipeline(idleTime: 10_000_000_000)
+    let connector = connector()
+    let pipeline = try RedisPipeline("redis", connector)
     defer { pipeline.close() }
     let (isOver, group) = (Guarded(false), DispatchGroup())
     inBackground(group) {
       while !isOver.current {
-        pipeline.renew()
+        connector.renew()
         usleep(3_000)
       }
     }
@@ -107,8 +109,7 @@ import Testing
 
   /// A timeout that overflows the clock means forever.
   @Test func aPoolWaitsForEver() throws {
-    let pool = RedisPool(
-      limit: 1, RedisConnector(RedisConfiguration(unixSocket: server.socket)), onForeign: { _ in })
+    let pool = RedisPool(limit: 1, connector())
     defer { pool.close() }
     for _ in 0..<3 {
       let replies = try pool.perform([RemoteCommand(["PING"])], timeLimit: .max)
@@ -117,13 +118,13 @@ import Testing
   }
 
   @Test func aPoolHandsOutAsManyAsItMay() throws {
-    let pool = RedisPool(
-      limit: 3, RedisConnector(RedisConfiguration(unixSocket: server.socket)), onForeign: { _ in })
+    let connector = connector()
+    let pool = RedisPool(limit: 3, connector)
     defer { pool.close() }
     let (isOver, group) = (Guarded(false), DispatchGroup())
     inBackground(group) {
       while !isOver.current {
-        pool.renew()
+        connector.renew()
         usleep(2_000)
       }
     }

@@ -23,7 +23,6 @@
       inBackground(group) { [server] in
         do {
           let socket = try RedisSocket.connected(to: .unixSocket(server.socket), before: .max)
-          try socket.makeWaiting()
           var bytes = [UInt8](repeating: 0, count: 64)
           thread { $0 = pthread_self() }
           let count = try bytes.withUnsafeMutableBytes {
