@@ -4,14 +4,11 @@ import LMDBCaching
 import Platform
 import Synchronization
 
-/// Reads the stream of the fleet's changes, all the time and without gaps.
+/// Reads the stream of the fleet's changes without gaps.
 ///
-/// After a disconnection it reads on after the last change that it has seen, if the server still has that one, and has
-/// not been emptied: the server forgets changes from the oldest on, so nothing after it is missing then. If not,
-/// changes may have been missed, and ``DistributedCache/didLoseTrack()`` says so. That is so at the beginning, too.
-///
-/// There is *touch* while it has read everything that there was: not before it has caught up with what the stream held
-/// when it connected, and not while it falls behind by more than a reply may take.
+/// After a disconnection it reads on after the last change seen, if the server still has that one: the server forgets
+/// the oldest changes first. If not, it calls ``DistributedCache/didLoseTrack()``, as at the beginning. The machine is
+/// *in touch* while it has read all changes, and falls behind by no more than a reply may take.
 // Sendable: `sink` is set before it starts.
 final class ChangeFollower: @unchecked Sendable {
   /// How long the server holds its reply back when there is nothing new.
@@ -27,7 +24,6 @@ final class ChangeFollower: @unchecked Sendable {
     var lastHeard: Int64?
     /// The stream has to have been read up to there before there is touch.
     var target: RemoteRevision?
-    /// When the last reply came.
     var asOf: Int64 = 0
     var pause = ChangeFollower.firstPause
   }
@@ -51,8 +47,7 @@ final class ChangeFollower: @unchecked Sendable {
 
   var touch: ChangeTouch { state.withLock { $0.touch } }
 
-  /// For how long changes may have gone unnoticed, in nanoseconds: since the last one was heard of while there is no
-  /// touch, and by how much the newest one known is later than the last one that was followed.
+  /// How long changes may have gone unnoticed, in nanoseconds.
   var lag: Int64 {
     let now = MonotonicClock.nanoseconds
     return state.withLock { state in
@@ -65,19 +60,12 @@ final class ChangeFollower: @unchecked Sendable {
     state.reader.isAtEnd ? 0 : state.reader.distance.addingClamped(max(0, now - state.asOf))
   }
 
-  /// Something is stored here that a change of this revision made.
   func note(_ revision: RemoteRevision) { state.withLock { $0.reader.note(revision) } }
 
-  func note(_ revisions: [RemoteRevision]) {
-    state.withLock { state in for revision in revisions { state.reader.note(revision) } }
-  }
-
-  // MARK: Connecting
-
   private func connect() {
-    guard sink != nil else { return }
-    let commands = state.withLock { $0.isStopped ? nil : $0.reader.connectCommands() }
-    guard let commands else { return }
+    guard sink != nil, let commands = state.withLock({ $0.isStopped ? nil : $0.reader.connectCommands() }) else {
+      return
+    }
     ask(commands) { [self] (replies, start) throws(RemoteTierError) in try didConnect(replies, since: start) }
   }
 
@@ -94,33 +82,31 @@ final class ChangeFollower: @unchecked Sendable {
   }
 
   private func didConnect(_ replies: [RemoteReply], since start: Int64) throws(RemoteTierError) {
-    let (connection, command) = try state.withLock {
-      (state) throws(RemoteTierError) -> (StreamReader.Connection, RemoteCommand?) in
+    let connection = try state.withLock { (state) throws(RemoteTierError) in
       let connection = try state.reader.didConnect(replies)
       if case .connected(let hasGap) = connection {
         state.target = hasGap ? nil : state.reader.newest
         state.asOf = MonotonicClock.nanoseconds
       }
-      return (connection, state.reader.command(for: connection))
+      return connection
     }
-    guard let command else {
+    switch connection {
+    case .connected(let hasGap):
       sink?.didConnect()
-      if connection == .connected(hasGap: true) { sink?.didLoseTrack() }
+      if hasGap { sink?.didLoseTrack() }
       hear(isComplete: false, since: start)
-      return follow()
-    }
-    ask([command]) { [self] (replies, _) throws(RemoteTierError) in
-      if case .error(let message)? = replies.first { throw RemoteTierError(reply: message) }
-      connect()
+      follow()
+    case .lacks(let command):
+      ask([command]) { [self] (replies, _) throws(RemoteTierError) in
+        if case .error(let message)? = replies.first { throw RemoteTierError(reply: message) }
+        connect()
+      }
     }
   }
 
-  // MARK: Following
-
   private func follow() {
-    guard sink != nil else { return }
-    let commands = state.withLock { $0.isStopped ? nil : $0.reader.readCommands(wait: Self.wait) }
-    guard let commands else { return }
+    guard sink != nil, let commands = state.withLock({ $0.isStopped ? nil : $0.reader.readCommands(wait: Self.wait) })
+    else { return }
     ask(commands, upTo: Self.wait) { [self] (replies, start) throws(RemoteTierError) in
       try read(replies, since: start)
       follow()
@@ -145,11 +131,7 @@ final class ChangeFollower: @unchecked Sendable {
     hear(isComplete: page.isComplete, since: start)
   }
 
-  // MARK: Touch
-
-  /// A reply came, and what it told of was followed.
-  ///
-  /// - Parameter isComplete: Whether that was everything that there was.
+  /// Notes a reply whose changes were followed. `isComplete`: there were no others.
   private func hear(isComplete: Bool, since start: Int64) {
     let now = MonotonicClock.nanoseconds
     client.noteReachable(since: start)
@@ -182,17 +164,14 @@ final class ChangeFollower: @unchecked Sendable {
     }
     if isStopped { return }
     sink.didChangeTouch(touch)
-    // The address may lead to another server by now.
     client.renewConnections()
     let jittered = pause - Int64(Double(pause) / 2 * Double.random(in: 0...1))
     queue.asyncAfter(deadline: .now() + .nanoseconds(Int(jittered))) { [self] in connect() }
   }
 }
 
-/// Whether the fleet's changes are heard of.
 enum ChangeTouch: Sendable, Equatable {
   case heard
-  /// Why not, and since when, in nanoseconds of the monotonic clock: all changes before were heard of. Without a time
-  /// none were ever heard of.
+  /// Since when, in nanoseconds of the monotonic clock, and why. `nil`: none was ever heard of.
   case unheard(since: Int64?, RemoteTierError?)
 }

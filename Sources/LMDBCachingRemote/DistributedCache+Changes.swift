@@ -4,8 +4,6 @@ import Logging
 import Platform
 import Synchronization
 
-// What becomes of what is local when the fleet changes something, or was not heard of.
-
 // Called by the `ChangeFollower`, on its queue, one after the other.
 extension DistributedCache {
   func apply(_ change: RemoteChange, revision: RemoteRevision) {
@@ -31,7 +29,6 @@ extension DistributedCache {
     }
   }
 
-  /// Changes were missed, or may have been.
   func didLoseTrack() {
     // First: what is stored after this was fetched after it, and what was stored before is older than the stamp.
     local.supersedeLoads(news)
@@ -49,12 +46,11 @@ extension DistributedCache {
     sweep()
   }
 
-  /// The stream is read again, over a new connection.
   func didConnect() {
     // What was fetched over another connection may be of another server.
     local.supersedeLoads(news)
     client.endPauses()
-    for (_, sender) in servedQueues { sender.wake() }
+    for sender in senders { sender.wake() }
   }
 
   func didChangeTouch(_ touch: ChangeTouch) {
@@ -75,8 +71,6 @@ extension DistributedCache {
         ["error": "\(error)"])
     }
   }
-
-  // MARK: Checks
 
   /// Holds every local entry against the server, in the background.
   func sweep() {
@@ -110,26 +104,27 @@ extension DistributedCache {
   }
 
   private func check(_ keys: [String]) throws {
-    let checks = try keys.compactMap { key in try check(key).map { (key, $0) } }
+    let checks = try keys.compactMap(check)
     if checks.isEmpty { return }
     let replies: [RemoteReply]
     do {
-      replies = try LoadCaller.wait { [client] in try await client.send(checks.map(\.1.command), .read, $0) }
+      replies = try LoadCaller.wait { [client] in try await client.send(checks.map(\.command), .read, $0) }
     } catch let error as RemoteTierError where error.isOfAnotherType {
-      // Of one of them. What is there is not what is local.
-      if checks.count == 1 {
-        return try local.invalidate(checks[0].0, below: checks[0].1.revision.addingClamped(1), news)
-      }
-      for (key, _) in checks { try self.check([key]) }
+      if checks.count == 1 { return try remove(checks[0]) }
+      for check in checks { try self.check([check.key]) }
       return
     }
-    for ((key, check), reply) in zip(checks, replies) where !isNewest(reply, check) {
-      try local.invalidate(key, below: check.revision.addingClamped(1), news)
-    }
+    for (check, reply) in zip(checks, replies) where !isNewest(reply, check) { try remove(check) }
+  }
+
+  /// Removes an entry that was found to be old.
+  func remove(_ check: Check) throws(CacheError) {
+    try local.invalidate(check.key, below: check.revision.addingClamped(1), news)
   }
 
   /// What is asked of the server about a local entry, before it is served.
   struct Check: Sendable {
+    let key: String
     let command: RemoteCommand
     let revision: UInt64
     let floor: UInt64
@@ -140,9 +135,8 @@ extension DistributedCache {
     guard gate.has(.checking), let found = try local.revision(forKey: key),
       let floor = revalidation.due(key, stamp: found.stamp)
     else { return nil }
-    return Check(
-      command: RemoteCommand("GETRANGE", names.entry(key), 0, RemoteEntry.revisionLength - 1), revision: found.revision,
-      floor: floor)
+    let command = RemoteCommand("GETRANGE", names.entry(key), 0, RemoteEntry.revisionLength - 1)
+    return Check(key: key, command: command, revision: found.revision, floor: floor)
   }
 
   func isNewest(_ reply: RemoteReply, _ check: Check) -> Bool {
@@ -152,12 +146,11 @@ extension DistributedCache {
 
 // Called by the `QueueSender`.
 extension DistributedCache {
-  /// Before a write is sent.
   func watch(_ item: WriteQueue.Item) -> KeyWatch? { item.isRemovalOfAll ? nil : local.watchWrite(item.key, news) }
 
   /// The server has writes, each with its revision if that is known.
   func didSend(_ writes: [(item: WriteQueue.Item, watch: KeyWatch?, revision: RemoteRevision?)]) {
-    follower.note(writes.compactMap(\.revision))
+    for revision in writes.compactMap(\.revision) { follower.note(revision) }
     for (item, watch, revision) in writes {
       following { () throws(CacheError) in try didSend(item, watch, revision) }
       if watch != nil { news.end(item.key) }
@@ -188,7 +181,6 @@ extension DistributedCache {
     return try local.keep(entry, revision: revision.packed, since: watch, news)
   }
 
-  /// A write was given up, since the server refuses it.
   func didGiveUp(_ item: WriteQueue.Item, _ watch: KeyWatch?, _ error: RemoteTierError) {
     if watch != nil { news.end(item.key) }
     client.counts.withLock { $0.givenUpWrites += 1 }
@@ -198,9 +190,8 @@ extension DistributedCache {
   }
 }
 
-/// Which local entries are to be held against the server before they are served, after changes were missed.
-///
-/// Entries that were stored before that moment are: when they are asked for, and all of them in the background.
+/// The local entries to compare with the server after changes may have been missed: those stored before that moment,
+/// when they are read, and all of them in the background.
 final class Revalidation: Sendable {
   /// How many keys that were asked for are remembered, so that each is checked once.
   private static let limit = 10_000
@@ -214,7 +205,6 @@ final class Revalidation: Sendable {
 
   private let state = Mutex(State())
 
-  /// Everything that is stored now is to be checked.
   func begin(at stamp: UInt64) {
     state.withLock { state in
       state.floor = max(stamp, state.floor + 1)
@@ -227,7 +217,6 @@ final class Revalidation: Sendable {
     state.withLock { $0.floor >= stamp && !$0.checked.contains(ByteKey(key)) ? $0.floor : nil }
   }
 
-  /// Whether anything is to be checked.
   var isActive: Bool { state.withLock { $0.floor != 0 } }
 
   /// An entry that was asked for is as the server has it.
@@ -238,7 +227,7 @@ final class Revalidation: Sendable {
     }
   }
 
-  /// - Returns: What ``endSweep(_:isDone:)`` is to be told, or `nil` if somebody sweeps, or nothing is to be checked.
+  /// Returns the floor for ``endSweep(_:isDone:)``; `nil` during another sweep, or with nothing to check.
   func beginSweep() -> UInt64? {
     state.withLock { state in
       if state.isSweeping || state.floor == 0 { return nil }
@@ -247,12 +236,10 @@ final class Revalidation: Sendable {
     }
   }
 
-  /// - Parameter isDone: Whether everything was checked that was stored before.
-  /// - Returns: Whether nothing is to be checked any more.
+  /// Returns whether nothing is left to check.
   func endSweep(_ floor: UInt64, isDone: Bool) -> Bool {
     state.withLock { state in
       state.isSweeping = false
-      // Meanwhile more may have been missed.
       guard isDone, state.floor == floor else { return false }
       state = State()
       return true

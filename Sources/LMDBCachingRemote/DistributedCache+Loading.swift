@@ -5,18 +5,12 @@ import Platform
 import Synchronization
 
 extension DistributedCache {
-  /// The value under `key`; where no tier has one that is fresh, what `load` returns, which is stored for the whole
-  /// fleet.
+  /// Returns the value under `key`, or the result of `load`, which is stored for the whole fleet.
   ///
-  /// One task of the fleet loads: the machines take turns with a lease on the server, see
-  /// ``DistributedCacheConfiguration/leaseDuration``, the processes of a machine and the tasks of a process as
-  /// `LMDBCache.value(_:forKey:options:load:)` says. What it says of values that are served while they are loaded anew,
-  /// or since loading fails, holds here: they are this machine's.
-  ///
-  /// **Writes meanwhile.** A write or a removal of the key anywhere in the fleet takes the lease away: what is loaded
-  /// is returned, and not stored. While the server does not answer each machine loads for itself, and stores here.
-  ///
-  /// - Throws: as that function.
+  /// One task of the fleet loads a key: machines take turns with a lease on the server
+  /// (``DistributedCacheConfiguration/leaseDuration``), and each behaves as `LMDBCache.value(_:forKey:options:load:)`,
+  /// which it also throws as. A write or removal of the key anywhere takes the lease away: the loaded value is
+  /// returned, and not stored. While the server does not answer, each machine loads and stores for itself.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
@@ -63,8 +57,6 @@ extension DistributedCache {
     }
   }
 
-  // MARK: The turn
-
   /// Returns the value that another machine has, or the one that this one loads and publishes in its turn.
   private func fetchOrLoad<V: Codable & Sendable>(
     _ type: V.Type, _ context: inout LoadContext, _ options: LoadOptions?, _ caller: LoadCaller, isAnew: Bool,
@@ -85,10 +77,7 @@ extension DistributedCache {
   }
 }
 
-/// One load of a value that no tier of this machine has.
-///
-/// One machine of the fleet takes the lease of the key and loads; the others look again after ever longer pauses, until
-/// there is a value, or the lease is free, or they have waited long enough.
+/// One load: one machine takes the lease of the key and loads; the others look again after growing pauses.
 private struct FleetLoad: Sendable {
   private static let firstPause: Int64 = 2_000_000
   private static let longestPause: Int64 = 50_000_000
@@ -97,12 +86,11 @@ private struct FleetLoad: Sendable {
   private let caller: LoadCaller
   private let key: String
   private let lease: Lease
-  /// The revision of a local entry that is reloaded, or 0: the same entry of the server does not count then.
+  /// The revision of a local entry that is reloaded, which the server's must differ from; or 0.
   private let localRevision: UInt64
   private var hasLease = false
   private var isUnreadableNoted = false
 
-  /// - Parameter isAnew: Whether a local entry is reloaded.
   init(_ key: String, _ cache: DistributedCache, _ caller: LoadCaller, isAnew: Bool) throws(CacheError) {
     self.cache = cache
     self.caller = caller
@@ -126,23 +114,20 @@ private struct FleetLoad: Sendable {
       // The lease before the value: what its last owner stored is found.
       let answer: (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply)
       do throws(RemoteTierError) {
-        answer = try await cache.client.send(lease.take, thenRead: look, caller)
+        answer = try await cache.client.send(self.lease.take, thenRead: look, caller)
       } catch {
         // The server may have got the request all the same.
-        if ![.suspended, .busy].contains(error.code) { lease.releaseLater() }
+        if ![.suspended, .busy].contains(error.code) { self.lease.releaseLater() }
         return nil
       }
-      var isAsked = false
-      if case .success(let reply) = answer.write {
-        isAsked = true
-        if case .bytes = reply { hasLease = true }
-      }
+      let lease = try? answer.write.get()
+      if case .bytes? = lease { hasLease = true }
       if let value = value(type, answer.read, &context) {
         end()
         return value
       }
       let now = MonotonicClock.nanoseconds
-      if hasLease || !isAsked || now >= limit { return nil }
+      if hasLease || lease == nil || now >= limit { return nil }
       try await caller.sleep(nanoseconds: min(pause, limit - now))
       pause = min(pause * 2, Self.longestPause)
     }
@@ -173,7 +158,10 @@ private struct FleetLoad: Sendable {
   /// Makes a loaded value the fleet's, if it is to be stored and the lease still holds.
   func publish<V: Codable & Sendable>(_ value: V, _ context: inout LoadContext, expires: Int64) async {
     if !hasLease { return }
-    guard context.isStored, let entry = archived(value, context, expires),
+    // After a failure the value is stored here by the same path, which reports it.
+    guard context.isStored,
+      let entry = try? cache.local.archive(
+        value, forKey: key, expires: expires, cost: context.cost, tags: context.tags),
       let (record, life) = entry.liveRecord(at: cache.local.now)
     else { return end() }
     let command = RemoteScript.publish.command(
@@ -194,14 +182,6 @@ private struct FleetLoad: Sendable {
     }
   }
 
-  /// `nil` after a failure: the value is stored here by the same path, which reports it.
-  private func archived<V: Codable & Sendable>(
-    _ value: V, _ context: LoadContext, _ expires: Int64
-  ) -> PortableEntry? {
-    try? cache.local.archive(value, forKey: key, expires: expires, cost: context.cost, tags: context.tags)
-  }
-
-  /// Gives the turn away.
   func end() { if hasLease { lease.giveBack() } }
 }
 
@@ -227,20 +207,11 @@ private struct Lease: Sendable {
 
   private var release: RemoteCommand { RemoteScript.release.command(keys: [name], token) }
 
-  func giveBack() {
-    client.send([release], .write) { result in
-      if case .failure = result { releaseLater() }
-    }
-  }
+  func giveBack() { client.send([release], .write) { if case .failure = $0 { releaseLater() } } }
 
-  /// Gives back a lease that may have been taken, until it is certain that it is free: the request that took it may
-  /// arrive after this one.
-  func releaseLater() {
-    releaseLater(
-      after: Self.firstPause, until: MonotonicClock.nanoseconds.addingClamped(duration.clampedNanoseconds))
-  }
-
-  private func releaseLater(after pause: Int64, until end: Int64) {
+  /// Gives back a lease until it is certainly free: the request that took it may arrive later.
+  func releaseLater(after pause: Int64 = firstPause, until end: Int64? = nil) {
+    let end = end ?? MonotonicClock.nanoseconds.addingClamped(duration.clampedNanoseconds)
     work.asyncAfter(deadline: .now() + .nanoseconds(Int(pause))) {
       if MonotonicClock.nanoseconds > end { return }
       client.send([release], .write) { result in

@@ -5,11 +5,7 @@ import Platform
 import Synchronization
 
 extension DistributedCache {
-  /// Returns the value under `key`, of the first tier that has it, or `nil` if none has.
-  ///
-  /// A server that does not answer has nothing: ``health`` says so.
-  ///
-  /// - Throws: as `LMDBCache.value(_:forKey:)`.
+  /// Returns the value under `key`, of the first tier that has it, or `nil`. A server that does not answer has nothing.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws -> V? {
     let isServed = servesAll
@@ -25,9 +21,7 @@ extension DistributedCache {
     return try await value(type, key, isMissing: isServed, LoadCaller())
   }
 
-  /// Returns the object under `key`, of the first tier that has it, or `nil` if none has.
-  ///
-  /// - Throws: as `LMDBCache.object(forKey:)`.
+  /// Returns the object under `key`, of the first tier that has it, or `nil`.
   @_disfavoredOverload
   public func object(forKey key: String) throws -> (any NSCoding)? {
     let isServed = servesAll
@@ -67,12 +61,7 @@ extension DistributedCache {
     return found ?? SharedObject(object: nil)
   }
 
-  // MARK: One read
-
-  /// - Parameters:
-  ///   - isMissing: Whether the local tiers may be served, and have nothing.
-  ///   - read: Reads the local tiers.
-  ///   - restore: Makes a value of an entry.
+  /// - Parameter isMissing: Whether the local tiers may be served, and have nothing.
   private func find<V: Sendable>(
     _ key: String, isMissing: Bool, _ caller: LoadCaller, read: (LMDBCache) throws -> V?,
     restore: (LMDBCache, inout PortableEntry) throws -> V?
@@ -87,20 +76,12 @@ extension DistributedCache {
     case .local: if let value = try read(local) { return value }
     }
     let watch = local.watch(key, news)
-    let replies: [RemoteReply]
+    let reply: RemoteReply
     do throws(RemoteTierError) {
-      replies = try await client.send([RemoteCommand("GET", names.entry(key))], .read, caller)
+      reply = try await client.send([RemoteCommand("GET", names.entry(key))], .read, caller)[0]
     } catch {
       return nil
     }
-    return try keep(replies[0], key, watch, isStored: isStored, restore)
-  }
-
-  /// Reads what the server has, and keeps it in the local tiers.
-  private func keep<V>(
-    _ reply: RemoteReply, _ key: String, _ watch: KeyWatch, isStored: Bool,
-    _ restore: (LMDBCache, inout PortableEntry) throws -> V?
-  ) throws -> V? {
     var found: (entry: PortableEntry, revision: RemoteRevision)?
     do { found = try readEntry(reply, key) } catch {
       // The next write of the key replaces it.
@@ -119,9 +100,7 @@ extension DistributedCache {
     return value
   }
 
-  /// What the server has; `nil` if it has nothing.
-  ///
-  /// - Throws: For what cannot be read, why not.
+  /// The server's entry, if any. Throws if it cannot be read.
   func readEntry(_ reply: RemoteReply, _ key: String) throws -> (entry: PortableEntry, revision: RemoteRevision)? {
     guard let found = try RemoteEntry(reply) else { return nil }
     return (try local.entry(reading: found.record, forKey: key), found.revision)
@@ -132,23 +111,16 @@ extension DistributedCache {
     local.log(
       .warning, "remote entry cannot be read, and counts as absent", ["key": "\(quoted(key))", "error": "\(error)"])
   }
-}
 
-// What of the local tiers may be served.
-
-extension DistributedCache {
-  /// Whether everything local may be served.
   @inlinable
   var servesAll: Bool { gate.isOpen }
 
-  /// How things stand with a key.
   enum Standing {
     /// What is local may be served, and what the server has be stored.
     case local
     /// What was local is old, and gone.
     case absent
-    /// What is local may not be served: whether it is the newest cannot be found out. What is found instead is not
-    /// stored.
+    /// Local values may not be served, nor remote ones stored: the newest is unknown.
     case unservable
     /// It waits to be sent.
     case waiting(PortableEntry)
@@ -165,8 +137,7 @@ extension DistributedCache {
     guard let check = try check(key) else { return .local }
     let reply: RemoteReply
     do throws(RemoteTierError) { reply = try await client.send([check.command], .read, caller)[0] } catch {
-      // While the fleet is heard of it may have changed the entry before; while it is not, what is local is served for
-      // as long as that is allowed.
+      // In touch, the fleet may have changed the entry before; out of touch, local values are served for a while.
       guard error.isOfAnotherType else { return follower.touch != .heard && gate.servesUnheard ? .local : .unservable }
       reply = .null
     }
@@ -175,7 +146,7 @@ extension DistributedCache {
       return .local
     }
     do throws(CacheError) {
-      try local.invalidate(key, below: check.revision.addingClamped(1), news)
+      try remove(check)
       return .absent
     } catch {
       local.log(.error, "an old entry could not be removed", ["key": "\(quoted(key))", "error": "\(error)"])

@@ -6,11 +6,10 @@ extension DistributedCache {
   ///
   /// - Parameters:
   ///   - expiresIn: How long the entry lives. `nil` for ever; zero or less, not at all.
-  ///   - cost: What it counts for against the limits of each machine's tiers; `nil` for its size in bytes.
-  /// - Throws: ``RemoteTierError`` if the server does not acknowledge it, or the queue is full; as
-  ///   `LMDBCache.set(_:forKey:expires:cost:tags:)` otherwise. A server that is full, refuses the write or is not asked
-  ///   leaves everything as it is, and so does a want of connections. After any other error of it the key is in no local
-  ///   tier: whether the fleet sees the new value or the old one is not known.
+  ///   - cost: Its cost in each machine's tiers; `nil` for its size in bytes.
+  /// - Throws: `CacheError`, or ``RemoteTierError`` if the server does not acknowledge it or the queue is full. A
+  ///   server that is full, busy, refuses or is not asked leaves everything as it is. After any other error the key is
+  ///   in no local tier: the fleet may see either value.
   @_disfavoredOverload
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
@@ -25,9 +24,8 @@ extension DistributedCache {
     try await write([try archived(value, key, expiresIn, cost)])
   }
 
-  /// Stores an object under `key` for the whole fleet, or with `nil` removes what is there.
-  ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
+  /// Stores an object under `key` for the whole fleet, or with `nil` removes it. Throws as
+  /// ``set(_:forKey:expiresIn:cost:)``.
   @_disfavoredOverload
   public func setObject(
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
@@ -42,18 +40,14 @@ extension DistributedCache {
     try await write([try archived(object, key, expiresIn, cost)])
   }
 
-  /// Removes the entry under `key` from the whole fleet.
-  ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
+  /// Removes the entry under `key` from the whole fleet. Throws as ``set(_:forKey:expiresIn:cost:)``.
   @_disfavoredOverload
-  public func removeValue(forKey key: String) throws { try write([FleetWrite(key: key, entry: nil)]) }
+  public func removeValue(forKey key: String) throws { try write([(key, nil)]) }
 
   /// Removes the entry under `key` from the whole fleet, without blocking a thread.
-  public func removeValue(forKey key: String) async throws { try await write([FleetWrite(key: key, entry: nil)]) }
+  public func removeValue(forKey key: String) async throws { try await write([(key, nil)]) }
 
-  /// Stores values for the whole fleet, with one request to the server. Each is a write of its own.
-  ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; some may be stored then.
+  /// Stores values for the whole fleet, with one request. After an error, some may be stored.
   @_disfavoredOverload
   public func set<V: Codable & Sendable>(
     _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil, cost: Int? = nil
@@ -68,34 +62,26 @@ extension DistributedCache {
     try await write(try values.map { try archived($0.value, $0.key, expiresIn, cost) })
   }
 
-  /// Removes entries from the whole fleet, with one request to the server.
-  ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; some may be removed then.
+  /// Removes entries from the whole fleet, with one request. After an error, some may be removed.
   @_disfavoredOverload
   public func removeValues(forKeys keys: some Sequence<String>) throws {
-    try write(keys.map { FleetWrite(key: $0, entry: nil) })
+    try write(keys.map { ($0, nil) })
   }
 
   /// Removes entries from the whole fleet, without blocking a thread.
   public func removeValues(forKeys keys: some Sequence<String>) async throws {
-    try await write(keys.map { FleetWrite(key: $0, entry: nil) })
+    try await write(keys.map { ($0, nil) })
   }
 
-  // MARK: One write
-
-  private struct FleetWrite: Sendable {
-    let key: String
-    /// `nil` for a removal.
-    let entry: PortableEntry?
-  }
+  /// Without an entry, a removal.
+  private typealias FleetWrite = (key: String, entry: PortableEntry?)
 
   private func archived<V: Codable & Sendable>(
     _ value: V, _ key: String, _ expiresIn: Duration?, _ cost: Int?
   ) throws -> FleetWrite {
     try checkOpen()
     let expires = expiresIn.map(local.expiry(after:)) ?? 0
-    return FleetWrite(
-      key: key, entry: try local.archive(value, forKey: key, expires: expires, cost: cost, tags: []))
+    return (key, try local.archive(value, forKey: key, expires: expires, cost: cost, tags: []))
   }
 
   private func archived(
@@ -103,8 +89,7 @@ extension DistributedCache {
   ) throws -> FleetWrite {
     try checkOpen()
     let expires = expiresIn.map(local.expiry(after:)) ?? 0
-    return FleetWrite(
-      key: key, entry: try object.map { try local.archiveObject($0, forKey: key, expires: expires, cost: cost) })
+    return (key, try object.map { try local.archiveObject($0, forKey: key, expires: expires, cost: cost) })
   }
 
   private func write(_ writes: [FleetWrite]) throws {
@@ -116,52 +101,30 @@ extension DistributedCache {
   }
 
   private func send(_ writes: [FleetWrite], _ caller: LoadCaller) async throws {
-    let request = request(writes)
+    let watches = writes.map { local.watchWrite($0.key, news) }
     defer { for write in writes { news.end(write.key) } }
+    let batches = batches(of: writes)
     let replies: [RemoteReply]
     do throws(RemoteTierError) {
-      replies = try await client.send(request.commands, .write, caller, judge: request.failure(in:))
+      replies = try await client.send(batches.map(\.command), .write, caller) { replies in
+        zip(replies, batches).lazy.compactMap { WriteBatch.outcomes(of: $0, count: $1.count).failure }.first
+      }
     } catch {
       try forget(writes, error)
       throw error
     }
-    try didWrite(writes, request, replies)
+    try didWrite(writes, watches, batches, replies)
   }
 
-  /// What is sent at once: each of its commands makes some of the writes.
-  private struct WriteRequest: Sendable {
-    var commands: [RemoteCommand] = []
-    /// How many writes each command makes.
-    var counts: [Int] = []
-    /// Of each write.
-    var watches: [KeyWatch] = []
-
-    /// Why some were not made.
-    @Sendable func failure(in replies: [RemoteReply]) -> RemoteTierError? {
-      zip(replies, counts).lazy.compactMap { WriteBatch.outcomes(of: $0, count: $1).failure }.first
-    }
-  }
-
-  private func request(_ writes: [FleetWrite]) -> WriteRequest {
-    var request = WriteRequest()
-    request.watches = writes.map { local.watchWrite($0.key, news) }
-    var batch = WriteBatch(queue: nil, names, streamLength: configuration.rememberedChanges)
-    var keys: Set<ByteKey> = []
+  private func batches(of writes: [FleetWrite]) -> [WriteBatch] {
+    let empty = WriteBatch(queue: nil, names, streamLength: configuration.rememberedChanges)
+    var batches = [empty]
     let now = local.now
-    func finish() {
-      request.commands.append(batch.command)
-      request.counts.append(batch.count)
-      batch = WriteBatch(queue: nil, names, streamLength: configuration.rememberedChanges)
-      keys.removeAll(keepingCapacity: true)
-    }
     for write in writes {
-      // A batch makes sets, then removals: a key is in it once.
-      if batch.isFull || keys.contains(ByteKey(write.key)) { finish() }
-      keys.insert(ByteKey(write.key))
-      batch.add(write.key, write.entry, at: now)
+      if batches[batches.count - 1].isFull { batches.append(empty) }
+      batches[batches.count - 1].add(write.key, write.entry, at: now)
     }
-    finish()
-    return request
+    return batches
   }
 
   /// After an error: which value the fleet will see is not known, unless nothing was done.
@@ -171,21 +134,22 @@ extension DistributedCache {
   }
 
   /// - Throws: Why some were not made.
-  private func didWrite(_ writes: [FleetWrite], _ request: WriteRequest, _ replies: [RemoteReply]) throws {
-    var start = 0
+  private func didWrite(
+    _ writes: [FleetWrite], _ watches: [KeyWatch], _ batches: [WriteBatch], _ replies: [RemoteReply]
+  ) throws {
+    var rest = Array(zip(writes, watches))[...]
     var failure: RemoteTierError?
-    for (reply, count) in zip(replies, request.counts) {
-      let (made, error) = WriteBatch.outcomes(of: reply, count: count)
-      for (index, outcome) in made.enumerated() {
-        guard case .written(let revision) = outcome else { continue }
-        try didWrite(writes[start + index], revision, request.watches[start + index])
+    for (reply, batch) in zip(replies, batches) {
+      let (made, error) = WriteBatch.outcomes(of: reply, count: batch.count)
+      for (revision, (write, watch)) in zip(made, rest) {
+        if let revision { try didWrite(write, revision, watch) }
       }
-      // An answer that is none says nothing of the others.
+      // After another error the outcome of the others is unknown.
       if let error, !error.isWithoutEffect {
-        try forget(Array(writes[start..<start + count].dropFirst(made.count)), error)
+        try forget(rest.prefix(batch.count).dropFirst(made.count).map(\.0), error)
       }
       failure = failure ?? error
-      start += count
+      rest = rest.dropFirst(batch.count)
     }
     if let failure { throw failure }
   }
@@ -197,15 +161,11 @@ extension DistributedCache {
     try local.invalidate(write.key, below: revision.packed, news)
   }
 
-  // MARK: Behind
-
-  /// Adds writes to the queue, if they go behind.
-  ///
-  /// - Returns: Whether there is nothing left to send.
+  /// Adds writes to the queue, if there is one. Returns whether nothing is left to send.
   private func enqueue(_ writes: [FleetWrite]) throws -> Bool {
     try checkOpen()
     guard let queue else { return writes.isEmpty }
-    defer { sender?.wake() }
+    defer { senders.first?.wake() }
     for write in writes {
       if let entry = write.entry {
         try queue.add(write.key, .set(entry))
@@ -218,14 +178,10 @@ extension DistributedCache {
     return true
   }
 
-  // MARK: Many
-
-  /// Removes every entry of the fleet whose key starts with `prefix`, byte for byte; by default, all.
+  /// Removes every entry of the fleet whose key starts with `prefix`; by default, all.
   ///
-  /// The server is looked through page by page, which takes as long as it has keys, of this fleet or others. What is
-  /// written meanwhile stays. Other machines serve what they have until it is done.
-  ///
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; part of them may be removed then.
+  /// Scans all keys of the server. Later writes stay. Other machines serve their entries until it is done. After an
+  /// error, some may be removed.
   @_disfavoredOverload
   public func removeAll(withPrefix prefix: String = "") throws {
     try LoadCaller.wait { try await self.removeAll(prefix, $0) }
@@ -238,7 +194,7 @@ extension DistributedCache {
     try checkOpen()
     if let queue {
       try queue.add(prefix, .removeAll)
-      sender?.wake()
+      senders.first?.wake()
       return try removeLocally(prefix)
     }
     let removal = RemovalOfAll(

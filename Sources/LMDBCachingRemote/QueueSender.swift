@@ -4,8 +4,7 @@ import LMDBCaching
 import Platform
 import Synchronization
 
-/// Sends what waits in a ``WriteQueue``, batch by batch, and again until the server has it; then gives it to the local
-/// tiers.
+/// Sends the writes of a ``WriteQueue`` batch by batch until the server has them; then gives them to the local tiers.
 // Sendable: `owner` is set before anything is sent; `pause` and what follows are of the queue `turns`.
 final class QueueSender: @unchecked Sendable {
   private static let firstPause: Int64 = 20_000_000
@@ -14,15 +13,14 @@ final class QueueSender: @unchecked Sendable {
   /// How often the server may refuse a write by itself before it is given up.
   private static let attempts = 3
 
-  private let queue: WriteQueue
+  let queue: WriteQueue
   private let client: RemoteClient
   private let names: RemoteNames
   /// Whose clock the expiries are by.
   private let local: LMDBCache
   private let streamLength: Int
   weak var owner: DistributedCache?
-  /// What processes that have ended left, which is older than all that this queue is given: it goes first. Set before
-  /// anything is sent.
+  /// The older queues of ended processes, which go first. Set before anything is sent.
   var predecessors: [WriteQueue] = []
   private let turns = DispatchQueue(label: "LMDBCachingRemote.writes", qos: .userInitiated)
   private let removals = DispatchQueue(label: "LMDBCachingRemote.removals", qos: .utility)
@@ -30,9 +28,8 @@ final class QueueSender: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
 
   private var pause = firstPause
-  /// The batch that is not settled, and how things stood with its keys before it was sent for the first time.
-  private var batch: [WriteQueue.Item] = []
-  private var watches: [KeyWatch?] = []
+  /// The unsettled batch, and the state of its keys before it was first sent.
+  private var batch: [(item: WriteQueue.Item, watch: KeyWatch?)] = []
   /// Whether the batch is sent write by write, since the server refuses one of them.
   private var isSingle = false
   private var refusals = 0
@@ -47,38 +44,30 @@ final class QueueSender: @unchecked Sendable {
 
   func stop() { isStopped.store(true, ordering: .releasing) }
 
-  /// To be called after a write was added, and when the server can be reached again.
   func wake() {
     if isSending.load(ordering: .acquiring) || isSending.exchange(true, ordering: .acquiringAndReleasing) { return }
     turns.async { [self] in sendNext() }
   }
 
   /// Calls `body` when nothing waits, or the time is over.
-  func drain(timeLimit: Duration, _ body: @escaping @Sendable () -> Void) {
-    let waiter = queue.whenEmpty(body)
-    if waiter == 0 { return }
+  func drain(until end: Int64, _ body: @escaping @Sendable () -> Void) {
+    if queue.count == 0 || MonotonicClock.nanoseconds >= end { return body() }
     wake()
-    turns.asyncAfter(deadline: .now() + .nanoseconds(Int(max(0, timeLimit.clampedNanoseconds)))) { [weak queue] in
-      queue?.removeWaiter(waiter)?()
-    }
+    turns.asyncAfter(deadline: .now() + .milliseconds(1)) { [self] in drain(until: end, body) }
   }
-
-  // MARK: In turns
 
   private func sendNext() {
     if isStopped.load(ordering: .acquiring) { return isSending.store(false, ordering: .releasing) }
     if batch.isEmpty {
-      if let first = predecessors.first(where: { $0.count > 0 }) {
-        // Reads find what waits here meanwhile.
-        _ = first.whenEmpty { [weak self] in self?.turns.async { [weak self] in self?.sendNext() } }
-        return
+      // Reads find what waits here meanwhile.
+      if predecessors.contains(where: { $0.count > 0 }) {
+        return turns.asyncAfter(deadline: .now() + .milliseconds(5)) { [weak self] in self?.sendNext() }
       }
       predecessors = []
-      batch = queue.nextBatch()
-      watches = batch.map { owner?.watch($0) }
+      batch = queue.nextBatch().map { ($0, owner?.watch($0)) }
       isSingle = false
     }
-    guard let first = batch.first else {
+    guard let first = batch.first?.item else {
       isSending.store(false, ordering: .sequentiallyConsistent)
       // What was added since may have found it sending.
       if queue.count > 0 { wake() }
@@ -101,7 +90,7 @@ final class QueueSender: @unchecked Sendable {
     }
     var writes = WriteBatch(queue: names.queue(queue.identifier), names, streamLength: streamLength)
     let now = local.now
-    for item in isSingle ? batch.prefix(1) : batch[...] {
+    for (item, _) in isSingle ? batch.prefix(1) : batch[...] {
       let entry: PortableEntry? = if case .set(let entry) = item.write { entry } else { nil }
       writes.add(item.key, entry, at: now, number: item.number)
     }
@@ -112,17 +101,15 @@ final class QueueSender: @unchecked Sendable {
         switch result {
         case .success(let replies):
           let (made, failure) = WriteBatch.outcomes(of: replies[0], count: count)
-          didSend(
-            made.map { outcome in if case .written(let revision) = outcome { revision } else { nil } }, failure)
+          didSend(made, failure)
         case .failure(let error): didFail(error)
         }
       }
     }
   }
 
-  /// The server has the first writes of the batch.
   private func didSend(_ revisions: [RemoteRevision?], _ failure: RemoteTierError?) {
-    owner?.didSend(revisions.indices.map { (batch[$0], watches[$0], revisions[$0]) })
+    owner?.didSend(zip(batch, revisions).map { ($0.item, $0.watch, $1) })
     didSettle(revisions.count)
     if !revisions.isEmpty {
       pause = Self.firstPause
@@ -135,7 +122,6 @@ final class QueueSender: @unchecked Sendable {
     // First: who finds nothing in the queue finds it in the local tiers.
     queue.settle(count)
     batch.removeFirst(count)
-    watches.removeFirst(count)
   }
 
   /// Numbers keep what is sent again from having an effect twice.
@@ -149,7 +135,7 @@ final class QueueSender: @unchecked Sendable {
     refusals += 1
     if refusals < Self.attempts { return sendLater() }
     refusals = 0
-    owner?.didGiveUp(batch[0], watches[0], error)
+    owner?.didGiveUp(batch[0].item, batch[0].watch, error)
     didSettle(1)
     sendNext()
   }
@@ -161,22 +147,18 @@ final class QueueSender: @unchecked Sendable {
   }
 }
 
-/// Removes the fleet's entries whose keys begin so.
-///
-/// It takes a revision, removes page by page what is older, and then tells the fleet. What is written meanwhile is
-/// newer, and stays on the server. Until the fleet is told machines may go on to serve what is being removed; after
-/// that nothing old is left that they could find. If another server takes the place of the one that was asked, it
-/// begins anew. One of a queue that is sent again goes on with the revision that it had, and is not made twice.
+/// Removes the fleet's entries whose keys have a prefix: takes a revision, removes all older entries page by page, then
+/// tells the fleet. Later writes stay. Begins again if another server takes over. A queue's removal that is sent again
+/// keeps its revision, and is made once.
 struct RemovalOfAll: Sendable {
   private static let pageLength = 512
-  /// How often it begins anew with another server, before it takes the address for one of several servers.
+  /// How often it begins again before the address counts as several servers'.
   private static let changesLimit = 8
 
   let prefix: String
   let client: RemoteClient
   let names: RemoteNames
   let streamLength: Int
-  /// Of a queue.
   var queue: (identifier: String, number: Int)?
 
   private var keys: [Data] {
@@ -192,16 +174,15 @@ struct RemovalOfAll: Sendable {
     let begin = RemoteScript.beginRemoval.command(keys: keys, arguments: [streamLength.bytes] + number)
     guard let revision = try Self.revision(try await client.send([begin], .write, caller)[0]) else { return nil }
     for _ in 0...Self.changesLimit {
-      // What the server says of itself, which another one that takes its place does not; empty: it does not say.
-      var server: Data?
+      // Unknown.
+      var server = Data("-".utf8)
       let patterns = names.patterns(ofKeysWithPrefix: prefix)
       guard try await remove(patterns.leases, revision, &server, caller),
         try await remove(patterns.entries, revision, &server, caller)
       else { continue }
-      // Only the server that all pages were removed on may tell the fleet: one that takes its place may have some of
-      // them.
+      // Another server may have some of the entries.
       let end = RemoteScript.endRemoval.command(
-        keys: keys, arguments: [streamLength.bytes, prefix.bytes, server ?? Data()] + number)
+        keys: keys, arguments: [streamLength.bytes, prefix.bytes, server] + number)
       let reply = try await client.send([end], .write, caller)[0]
       if reply != .bytes(RemoteScript.anotherServer) { return try Self.revision(reply) }
     }
@@ -211,41 +192,28 @@ struct RemovalOfAll: Sendable {
     )
   }
 
-  /// Removes what is older than the revision, page by page.
-  ///
-  /// - Returns: `false` if another server has answered: a cursor means something to the server that gave it, and to no
-  ///   other, nor to itself after a restart.
+  /// Removes what is older than the revision, page by page. Returns `false` if another server has answered.
   private func remove(
-    _ pattern: String, _ revision: RemoteRevision, _ server: inout Data?, _ caller: LoadCaller
+    _ pattern: String, _ revision: RemoteRevision, _ server: inout Data, _ caller: LoadCaller
   ) async throws(RemoteTierError) -> Bool {
     let bound = revision.text.split(separator: "-").map { Data($0.utf8) }
     var cursor = Data("0".utf8)
     repeat {
-      let scan = RemoteCommand("SCAN", cursor, "MATCH", pattern, "COUNT", Self.pageLength)
-      let replies = try await client.send([RemoteScript.identity.command(keys: []), scan], .write, caller)
-      guard case .bytes(let name) = replies[0] else {
-        throw RemoteTierError(.failed, "A script returned no name of its server.")
-      }
-      if let server, server != name { return false }
-      server = name
-      guard case .array(let parts) = replies[1], parts.count == 2, case .bytes(let next) = parts[0],
-        case .array(let found) = parts[1]
-      else { throw RemoteTierError(.failed, "SCAN returned something else.") }
-      let keys: [Data] = found.compactMap { if case .bytes(let key) = $0 { key } else { nil } }
-      if !keys.isEmpty {
-        _ = try await client.send([RemoteScript.removeOlder.command(keys: keys, arguments: bound)], .write, caller)
-      }
-      cursor = next
+      let page = RemoteScript.removePage.command(
+        keys: [names.changes.bytes], arguments: [server, cursor, pattern.bytes, Self.pageLength.bytes] + bound)
+      let reply = try await client.send([page], .write, caller)[0]
+      if case .null = reply { return false }
+      guard case .array(let parts) = reply, parts.count == 2, case .bytes(let name) = parts[0],
+        case .bytes(let next) = parts[1]
+      else { throw RemoteTierError(.failed, "A script returned something else.") }
+      (server, cursor) = (name, next)
     } while cursor != Data("0".utf8)
     return true
   }
 
-  /// A script returns a revision, or nothing if what it was to do was done before.
   private static func revision(_ reply: RemoteReply) throws(RemoteTierError) -> RemoteRevision? {
     if reply == .bytes(Data()) { return nil }
-    guard case .bytes(let text) = reply, let revision = RemoteRevision(text) else {
-      throw RemoteTierError(.failed, "A script returned no revision.")
-    }
-    return revision
+    if let revision = RemoteEntry.revision(ofScript: reply) { return revision }
+    throw RemoteTierError(.failed, "A script returned no revision.")
   }
 }

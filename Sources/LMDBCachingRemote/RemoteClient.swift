@@ -3,27 +3,14 @@ import LMDBCaching
 import Platform
 import Synchronization
 
-/// Asks the server, unless it fails all the time.
-///
-/// Reads and writes have a breaker each: a server that is full, or a replica, still reads. What is said by a reply that
-/// is an error counts as a failure if it is about the server, and not about the command.
+/// Sends requests unless the server keeps failing. Reads and writes have a breaker each: a full server, or a replica,
+/// still reads.
 final class RemoteClient: Sendable {
-  /// What is asked for, for the breakers.
-  enum Purpose: Sendable { case read, write }
-
-  struct Breakers: Sendable {
-    var read: CircuitBreaker
-    var write: CircuitBreaker
-
-    subscript(purpose: Purpose) -> CircuitBreaker {
-      get { purpose == .read ? read : write }
-      _modify { if purpose == .read { yield &read } else { yield &write } }
-    }
-  }
+  enum Purpose: CaseIterable, Sendable { case read, write }
 
   private let tier: any RemoteTier
   let timeLimit: Duration
-  let breakers: Mutex<Breakers>
+  private let breakers = Mutex<[Purpose: CircuitBreaker]>([.read: CircuitBreaker(), .write: CircuitBreaker()])
   let metrics: RemoteMetrics?
   let onChange: @Sendable (RemoteTierError?) -> Void
   /// What was counted, but for what waits and the lag.
@@ -31,22 +18,19 @@ final class RemoteClient: Sendable {
 
   /// - Parameter onChange: Called when a breaker opens, with the failure, and when it closes.
   init(
-    _ tier: any RemoteTier, timeLimit: Duration, breaker: BreakerSettings, metrics: RemoteMetrics? = nil,
+    _ tier: any RemoteTier, timeLimit: Duration, metrics: RemoteMetrics? = nil,
     onChange: @escaping @Sendable (RemoteTierError?) -> Void
   ) {
     self.tier = tier
     self.timeLimit = timeLimit
-    breakers = Mutex(Breakers(read: CircuitBreaker(breaker), write: CircuitBreaker(breaker)))
     self.metrics = metrics
     self.onChange = onChange
   }
 
   /// Why requests of a kind are not made, or one at a time; `nil` if they are.
   func suspension(of purpose: Purpose) -> RemoteTierError? {
-    breakers.withLock { $0[purpose].isOpen ? $0[purpose].failure : nil }
+    breakers.withLock { $0[purpose]!.failure }
   }
-
-  // MARK: Requests
 
   /// Finds a failure of the server's in replies that are no errors.
   typealias Judge = @Sendable ([RemoteReply]) -> RemoteTierError?
@@ -70,16 +54,27 @@ final class RemoteClient: Sendable {
     return try settle(await result(of: commands, caller), commands.count, purpose, since: start, judge).get()
   }
 
-  /// Sends a write and then a read, as one request. The read counts whatever the write's outcome: a full server still
-  /// reads. While writes are suspended, only the read is sent.
+  /// Sends a write and a read as one request. A full server still reads; while writes are suspended, only the read is
+  /// sent.
   func send(
     _ write: RemoteCommand, thenRead read: RemoteCommand, _ caller: LoadCaller
   ) async throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
     guard isAllowed(.read) else { throw Self.suspended }
     let isWritten = isAllowed(.write)
     let start = MonotonicClock.nanoseconds
-    let result = await self.result(of: isWritten ? [write, read] : [read], caller)
-    return try settle(result, isWritten: isWritten, since: start)
+    let result = complete(await self.result(of: isWritten ? [write, read] : [read], caller), isWritten ? 2 : 1)
+    func outcome(_ index: Int) -> Result<RemoteReply, RemoteTierError> {
+      result.flatMap { replies in
+        if case .error(let message) = replies[index] { return .failure(RemoteTierError(reply: message)) }
+        return .success(replies[index])
+      }
+    }
+    let written = isWritten ? outcome(0) : .failure(Self.suspended)
+    let found = outcome(isWritten ? 1 : 0)
+    let now = noteRequest(since: start, isFailure: found.failure != nil)
+    if isWritten { note(written.failure, .write, now: now, since: start) }
+    note(found.failure, .read, now: now, since: start)
+    return (written, try found.get())
   }
 
   private func result(
@@ -97,8 +92,7 @@ final class RemoteClient: Sendable {
     }
   }
 
-  /// For what the server may hold back for some time. Takes no part in the breakers, and leaves replies that are
-  /// errors.
+  /// For replies that the server holds back. Ignores the breakers, and returns error replies.
   func sendBlocking(
     _ commands: [RemoteCommand], upTo wait: Duration,
     completion: @escaping @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void
@@ -106,164 +100,117 @@ final class RemoteClient: Sendable {
     tier.send(commands, timeLimit: wait + timeLimit, isBlocking: true, completion: completion)
   }
 
-  /// The server has answered a request that was begun at a moment: what was suspended before, since it could not be
-  /// reached, is not any more.
+  /// The server has answered a request begun at `start`: ends suspensions of an unreachable one.
   func noteReachable(since start: Int64) {
-    let hasClosed = breakers.withLock { breakers in
-      let hasRead = breakers.read.noteReachable(since: start)
-      return breakers.write.noteReachable(since: start) || hasRead
+    let closed = breakers.withLock { breakers in
+      Purpose.allCases.filter { breakers[$0]!.noteReachable(since: start) }
     }
-    if hasClosed { onChange(nil) }
+    if !closed.isEmpty { onChange(nil) }
   }
 
-  /// There is a connection to what may be another server.
   func endPauses() {
     let now = MonotonicClock.nanoseconds
-    breakers.withLock { breakers in
-      breakers.read.endPause(now: now)
-      breakers.write.endPause(now: now)
-    }
+    breakers.withLock { breakers in Purpose.allCases.forEach { breakers[$0]!.endPause(now: now) } }
   }
 
-  /// The server may be another one by now.
   func renewConnections() { tier.renewConnections() }
 
   func close() { tier.close() }
-}
 
-// What replies and failures say of the server.
-
-extension RemoteClient {
   private static let suspended = RemoteTierError(
     .suspended, "The server failed several times in a row, and is asked again after a pause.")
 
   private func isAllowed(_ purpose: Purpose) -> Bool {
     let now = MonotonicClock.nanoseconds
-    return breakers.withLock { $0[purpose].isAllowed(now: now) }
+    return breakers.withLock { $0[purpose]!.isAllowed(now: now) }
   }
 
-  /// Makes a failure of the first reply that is an error.
+  private func complete(
+    _ result: Result<[RemoteReply], RemoteTierError>, _ count: Int
+  ) -> Result<[RemoteReply], RemoteTierError> {
+    result.flatMap { replies in
+      if replies.count == count { return result }
+      return .failure(RemoteTierError(.failed, "There are \(replies.count) replies to \(count) commands."))
+    }
+  }
+
   private func settle(
     _ result: Result<[RemoteReply], RemoteTierError>, _ count: Int, _ purpose: Purpose, since start: Int64,
     _ judge: Judge?
   ) -> Result<[RemoteReply], RemoteTierError> {
-    var result = result
-    var failure: RemoteTierError?
-    switch result {
-    case .success(let replies):
-      if replies.count != count {
-        result = .failure(RemoteTierError(.failed, "There are \(replies.count) replies to \(count) commands."))
-      }
-      for case .error(let message) in replies {
-        result = .failure(RemoteTierError(reply: message))
-        break
-      }
-      if case .failure(let error) = result { failure = error } else { failure = judge?(replies) }
-    case .failure(let error): failure = error
+    let result = complete(result, count).flatMap { replies -> Result<[RemoteReply], RemoteTierError> in
+      for case .error(let message) in replies { return .failure(RemoteTierError(reply: message)) }
+      return .success(replies)
     }
+    let failure: RemoteTierError? =
+      switch result {
+      case .success(let replies): judge?(replies)
+      case .failure(let error): error
+      }
     let now = noteRequest(since: start, isFailure: failure != nil)
-    if let failure { note(failure, purpose, now: now, since: start) } else { noteSuccess(purpose) }
+    note(failure, purpose, now: now, since: start)
     return result
   }
 
-  /// Settles a write, if there was one, and the read after it.
-  private func settle(
-    _ result: Result<[RemoteReply], RemoteTierError>, isWritten: Bool, since start: Int64
-  ) throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
-    let count = isWritten ? 2 : 1
-    func reply(_ index: Int) -> Result<RemoteReply, RemoteTierError> {
-      result.flatMap { replies in
-        if replies.count != count {
-          return .failure(RemoteTierError(.failed, "There are \(replies.count) replies to \(count) commands."))
-        }
-        if case .error(let message) = replies[index] { return .failure(RemoteTierError(reply: message)) }
-        return .success(replies[index])
-      }
-    }
-    let write = isWritten ? reply(0) : .failure(Self.suspended)
-    let read = reply(count - 1)
-    let isFailure = if case .failure = read { true } else { false }
-    let now = noteRequest(since: start, isFailure: isFailure)
-    for (purpose, outcome) in isWritten ? [(Purpose.write, write), (.read, read)] : [(.read, read)] {
-      switch outcome {
-      case .success: noteSuccess(purpose)
-      case .failure(let error): note(error, purpose, now: now, since: start)
-      }
-    }
-    return (write, try read.get())
-  }
-
-  /// Counts a request, and returns the time.
   private func noteRequest(since start: Int64, isFailure: Bool) -> Int64 {
     let now = MonotonicClock.nanoseconds
     counts.withLock { counts in
       counts.requests += 1
       if isFailure { counts.failures += 1 }
-      counts.requestTime += .nanoseconds(now - start)
     }
     metrics?.noteRequest(nanoseconds: now - start)
     return now
   }
 
-  private func noteSuccess(_ purpose: Purpose) {
-    let hasClosed = breakers.withLock { breakers in
-      defer { breakers[purpose].noteSuccess() }
-      return breakers[purpose].isOpen
+  private func note(_ failure: RemoteTierError?, _ purpose: Purpose, now: Int64, since start: Int64) {
+    // These say nothing about the server.
+    if failure?.code == .closed || failure?.code == .busy { return }
+    // A server that refuses one request is there.
+    guard let failure, failure.code != .failed || purpose == .write && !failure.isAboutOneRequest else {
+      let hasClosed = breakers.withLock { breakers in
+        defer { breakers[purpose]!.noteSuccess() }
+        return breakers[purpose]!.isOpen
+      }
+      if hasClosed { onChange(nil) }
+      return
     }
-    if hasClosed { onChange(nil) }
-  }
-
-  private func note(_ error: RemoteTierError, _ purpose: Purpose, now: Int64, since start: Int64) {
-    // They say nothing of the server.
-    if error.code == .closed || error.code == .busy { return }
-    // It answers, and is there.
-    if error.code == .failed, purpose == .read || error.isAboutOneRequest { return noteSuccess(purpose) }
     let random = Double.random(in: 0...1)
-    let hasOpened = breakers.withLock {
-      $0[purpose].noteFailure(error, now: now, since: start, random: random)
-    }
+    let hasOpened = breakers.withLock { $0[purpose]!.noteFailure(failure, now: now, since: start, random: random) }
     if !hasOpened { return }
     counts.withLock { $0.breakerOpenings += 1 }
-    onChange(error)
+    onChange(failure)
   }
 }
 
-/// When a remote tier that fails is asked again. A value: whoever has it guards it.
+extension Result {
+  fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
+
+/// Suspends requests to a failing server (M. Nygard, "Release It!", 2007).
 ///
-/// Closed, everything is asked. After several failures in a row it is open: nothing is asked for a while, then one
-/// request, whose success closes it, and whose failure makes the next while twice as long. M. Nygard, "Release It!"
-/// (2007).
-///
-/// Requests that were under way together, and fail together, are one failure: what one stall of the server holds up
-/// says it once.
+/// Opens after 5 failures in a row. After a pause one request is tried: its success closes the breaker, its failure
+/// doubles the pause. Concurrent requests that fail together count as one failure.
 struct CircuitBreaker: Sendable {
   private enum State: Sendable {
     case closed(failures: Int)
-    /// Until then, in nanoseconds of the monotonic clock.
     case open(until: Int64)
     /// One request is under way, since then.
     case trying(since: Int64)
   }
 
-  private let settings: BreakerSettings
+  private static let firstPause: Int64 = 100_000_000
+  private static let longestPause: Int64 = 5_000_000_000
+
   private var state = State.closed(failures: 0)
-  private var pause: Int64
-  /// When the last failure was noted.
+  private var pause = firstPause
   private var lastFailure = Int64.min
   /// What it was; `nil` while it is closed.
   private(set) var failure: RemoteTierError?
 
-  init(_ settings: BreakerSettings) {
-    self.settings = settings
-    pause = settings.firstPause.clampedNanoseconds
-  }
-
   /// Whether requests failed, and none has succeeded since.
   var isOpen: Bool { if case .closed = state { false } else { true } }
 
-  /// Whether a request may be made. The one that is let through when the pause is over has to be followed by
-  /// ``noteSuccess()`` or ``noteFailure(_:now:since:random:)``; if it is not, another one is let through after as long
-  /// a pause.
+  /// Whether a request may be made. A trial whose outcome is never noted is repeated after an equal pause.
   mutating func isAllowed(now: Int64) -> Bool {
     switch state {
     case .closed: return true
@@ -279,18 +226,16 @@ struct CircuitBreaker: Sendable {
   mutating func noteSuccess() {
     state = .closed(failures: 0)
     failure = nil
-    pause = settings.firstPause.clampedNanoseconds
+    pause = Self.firstPause
   }
 
-  /// - Parameters:
-  ///   - start: When the request was begun.
-  ///   - random: From 0 to 1: by how much of its half a pause is shorter, so that a fleet does not come back at one
-  ///     moment.
-  /// - Returns: Whether it is open now and was not before.
+  /// - Parameter random: From 0 to 1: shortens the pause by up to a half, so that a fleet does not return at one
+  ///   moment.
+  /// - Returns: Whether it has opened.
   mutating func noteFailure(_ error: RemoteTierError, now: Int64, since start: Int64, random: Double) -> Bool {
     switch state {
     case .closed where start < lastFailure: return false
-    case .closed(let failures) where failures + 1 < settings.failures:
+    case .closed(let failures) where failures + 1 < 5:
       state = .closed(failures: failures + 1)
       lastFailure = now
       return false
@@ -301,17 +246,14 @@ struct CircuitBreaker: Sendable {
     case .open: return false
     case .trying(let trial):
       if start < trial { return false }
-      pause = min(pause.multipliedClamped(by: 2), settings.longestPause.clampedNanoseconds)
+      pause = min(pause * 2, Self.longestPause)
       state = .open(until: now.addingClamped(jittered(random)))
       (lastFailure, failure) = (now, error)
       return false
     }
   }
 
-  /// The server can be reached, as somebody else has seen: if that was the trouble it is over.
-  ///
-  /// - Parameter start: When the request was begun that was answered.
-  /// - Returns: Whether it is closed now and was not before.
+  /// The server has answered another request, begun at `start`. Returns whether this closes the breaker.
   mutating func noteReachable(since start: Int64) -> Bool {
     guard isOpen, start >= lastFailure,
       failure.map({ $0.code == .unreachable || $0.code == .timedOut }) ?? true

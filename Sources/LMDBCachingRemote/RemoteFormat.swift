@@ -2,10 +2,8 @@ import Foundation
 import LMDBCaching
 import Platform
 
-/// What the keys of one fleet are called on the server.
-///
-/// The prefix is in braces: so all of them are in one slot of a cluster, which the scripts need. The number is of the
-/// format: fleets of another one have other names, and see nothing of this one.
+/// The names of a fleet's keys on the server. The prefix is in braces, so that a cluster keeps them in one slot, as
+/// scripts need. The number is the format's: fleets of other formats are separate.
 struct RemoteNames: Sendable {
   static let format = 1
 
@@ -48,24 +46,18 @@ struct RemoteNames: Sendable {
   }
 }
 
-/// What the server has under a key.
 struct RemoteEntry: Sendable {
   let revision: RemoteRevision
-  /// A part of the reply.
   let record: Data
 
   /// How much of a value its revision takes at most, with the line feed.
   static let revisionLength = 48
 
-  /// Reads a value: its revision, a line feed, the record. `nil` where there is none.
-  ///
-  /// - Throws: `.failed` for what is no value of a cache.
+  /// Reads a value: its revision, a line feed, the record. Throws `.failed` for anything else.
   init?(_ reply: RemoteReply) throws(RemoteTierError) {
-    guard case .bytes(let value) = reply else {
-      if case .null = reply { return nil }
-      throw RemoteTierError(.failed, "The server holds what is no value of a cache. Has another program such a key?")
-    }
-    guard let end = value.prefix(Self.revisionLength).firstIndex(of: 0x0A), let revision = RemoteRevision(value[..<end])
+    if case .null = reply { return nil }
+    guard case .bytes(let value) = reply, let end = value.prefix(Self.revisionLength).firstIndex(of: 0x0A),
+      let revision = RemoteRevision(value[..<end])
     else {
       throw RemoteTierError(.failed, "The server holds what is no value of a cache. Has another program such a key?")
     }
@@ -86,9 +78,8 @@ struct RemoteEntry: Sendable {
   }
 }
 
-/// Which change of the fleet made a value: the identifier of its entry in the stream of changes, packed so that the
-/// order stays. Milliseconds of the server's clock in the upper 44 bits, which last until the year 2527, and a count in
-/// the others: a server that made more than a million changes in a millisecond would be another one.
+/// The change that made a value: the identifier of its entry in the stream, packed in order. Milliseconds of the
+/// server's clock in the upper 44 bits (until the year 2527), and a count.
 struct RemoteRevision: Hashable, Comparable, Sendable {
   private static let countBits: UInt64 = 20
 
@@ -98,23 +89,12 @@ struct RemoteRevision: Hashable, Comparable, Sendable {
 
   static let none = RemoteRevision(packed: 0)
 
-  /// Reads `1700000000000-3`. `nil` for anything else.
   init?(_ bytes: some Collection<UInt8>) {
-    var time: UInt64?
-    var number: UInt64 = 0
-    var digits = 0
-    for byte in bytes {
-      if byte == UInt8(ascii: "-"), time == nil, digits > 0 {
-        time = number
-        (number, digits) = (0, 0)
-        continue
-      }
-      // No number of so few digits overflows.
-      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9"), digits < 18 else { return nil }
-      number = number * 10 + UInt64(byte - UInt8(ascii: "0"))
-      digits += 1
-    }
-    guard let time, digits > 0, time < 1 << (64 - Self.countBits), number < 1 << Self.countBits else { return nil }
+    let parts = bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+      .map { UInt64(String(decoding: $0, as: UTF8.self)) }
+    guard parts.count == 2, let time = parts[0], let number = parts[1], time < 1 << (64 - Self.countBits),
+      number < 1 << Self.countBits
+    else { return nil }
     packed = time << Self.countBits | number
     // None would be later.
     if packed == .max { return nil }
@@ -130,17 +110,13 @@ struct RemoteRevision: Hashable, Comparable, Sendable {
   static func < (first: RemoteRevision, second: RemoteRevision) -> Bool { first.packed < second.packed }
 }
 
-/// What the server does as one.
-///
-/// Each writes and tells the fleet of it in one step: there is no change without its entry in the stream, and none
-/// twice. An entry's value is its revision, a line feed, and the record. Writes of several keys are in ``WriteBatch``.
+/// A script, which the server runs as one step. Each write includes its entry in the stream.
 struct RemoteScript: Sendable {
   let source: String
 
-  /// Stores what was loaded, if nobody has written the key since the lease was taken. `KEYS`: the entry, the stream,
-  /// the lease. `ARGV`: the key, the stream's length, the token of the lease, the record, milliseconds to live or 0.
-  ///
-  /// As leases of R. Nishtala et al., "Scaling Memcache at Facebook" (2013).
+  /// Stores a loaded value if its lease still holds (R. Nishtala et al., "Scaling Memcache at Facebook", 2013). `KEYS`:
+  /// the entry, the stream, the lease. `ARGV`: the key, the stream's length, the lease's token, the record,
+  /// milliseconds to live or 0.
   static let publish = RemoteScript(
     """
     if redis.call('GET', KEYS[3]) ~= ARGV[3] then
@@ -157,9 +133,9 @@ struct RemoteScript: Sendable {
     return id
     """)
 
-  /// Gives a removal of many a revision: what is older is to be removed. `KEYS`: the stream, and of a queue where the
-  /// number of its last write and the revision of its removal are. `ARGV`: the stream's length, and of a queue the
-  /// number. One that was begun before gets the same revision again, and one that is done none.
+  /// Returns the revision below which a removal of many removes. `KEYS`: the stream; of a queue, where the number of
+  /// its last write and its removal's revision are. `ARGV`: the stream's length; of a queue, the number. A repeated
+  /// call returns the same, or nothing once it is done.
   static let beginRemoval = RemoteScript(
     """
     if KEYS[2] then
@@ -178,10 +154,8 @@ struct RemoteScript: Sendable {
     return id
     """)
 
-  /// What tells a server from another one that takes its place, and from itself before a restart or a fail-over; empty
-  /// if the user may not ask.
-  static let identity = RemoteScript(identityFunction + "return identity()")
-
+  /// Tells a server from another one that takes its place, and from itself before a restart or a fail-over; empty if the
+  /// user may not ask.
   private static let identityFunction =
     """
     local function identity()
@@ -199,7 +173,7 @@ struct RemoteScript: Sendable {
   static let anotherServer = Data("another".utf8)
 
   /// Tells the fleet of a removal of many. `KEYS` as of ``beginRemoval``. `ARGV`: the stream's length, the prefix, what
-  /// ``identity`` returned, and of a queue the number.
+  /// ``removePage`` returned, and of a queue the number.
   static let endRemoval = RemoteScript(
     identityFunction + """
       if KEYS[2] and tonumber(redis.call('GET', KEYS[2]) or '0') >= tonumber(ARGV[4]) then
@@ -216,27 +190,33 @@ struct RemoteScript: Sendable {
       return id
       """)
 
-  /// Removes entries that are older than a revision, and what is no entry. `KEYS`: entries. `ARGV`: its two numbers.
-  static let removeOlder = RemoteScript(
-    """
-    local removed = 0
-    for _, key in ipairs(KEYS) do
-      local start = redis.pcall('GETRANGE', key, 0, 47)
-      if type(start) == 'table' then
-        if not string.find(start.err, 'WRONGTYPE', 1, true) then
-          return start
+  /// Removes a page of matching keys that are no entries, or older than a revision. `KEYS`: the stream. `ARGV`: the
+  /// server's identity or `-`, the cursor, the pattern, the page's length, the revision's numbers. Returns the identity
+  /// and the next cursor; nothing from another server, to which the cursor means nothing.
+  static let removePage = RemoteScript(
+    identityFunction + """
+      local server = identity()
+      if ARGV[1] ~= '-' and ARGV[1] ~= server then
+        return false
+      end
+      local bound, boundCount = tonumber(ARGV[5]), tonumber(ARGV[6])
+      local page = redis.call('SCAN', ARGV[2], 'MATCH', ARGV[3], 'COUNT', ARGV[4])
+      for _, key in ipairs(page[2]) do
+        local start = redis.pcall('GETRANGE', key, 0, 47)
+        if type(start) == 'table' then
+          if not string.find(start.err, 'WRONGTYPE', 1, true) then
+            return start
+          end
+          start = ''
         end
-        start = ''
+        local time, count = string.match(start, '^(%d+)-(%d+)\\n')
+        time, count = tonumber(time), tonumber(count)
+        if time == nil or time < bound or time == bound and count < boundCount then
+          redis.call('UNLINK', key)
+        end
       end
-      local time, count = string.match(start, '^(%d+)-(%d+)\\n')
-      time, count = tonumber(time), tonumber(count)
-      local bound, boundCount = tonumber(ARGV[1]), tonumber(ARGV[2])
-      if time == nil or time < bound or time == bound and count < boundCount then
-        removed = removed + redis.call('UNLINK', key)
-      end
-    end
-    return removed
-    """)
+      return {server, page[1]}
+      """)
 
   /// `KEYS`: the lease. `ARGV`: the token of its owner.
   static let release = RemoteScript(
@@ -261,89 +241,54 @@ struct RemoteScript: Sendable {
   }
 }
 
-/// Writes of different keys that the server makes as one. It stops at the first that it cannot make, and says of each
-/// that it made which revision it is.
+/// Writes of different keys in one script, which ends at the first that fails, and returns the revisions of those made.
 struct WriteBatch: Sendable {
-  /// What became of a write.
-  enum Outcome: Sendable {
-    case written(RemoteRevision)
-    /// It had been made before, when it was sent the last time.
-    case known
-  }
-
   /// What a server holds up as long as it takes is no longer than that.
   static let length = 128
   static let size = 1 << 20
 
-  /// `KEYS`: the stream; where the number of the queue's last write is, or the stream again; then of each write the
-  /// entry and the lease. `ARGV`: the stream's length; whether the writes are numbered, 1 or 0; then of each write its
-  /// number, its key, the record and the milliseconds to live, 0 for ever, or - for a removal.
+  /// `KEYS`: the stream; where the number of the queue's last write is, or the stream again; the entry and lease of each
+  /// write. `ARGV`: the stream's length; 1 if the writes are numbered, or 0; of each write the number, the key, the
+  /// record and the milliseconds to live, 0 for ever, or - for a removal.
   ///
-  /// A write with the number of the last one or a lesser one was made before. Who loads a key loses the lease: what is
-  /// loaded is older. The number is kept for a week. What can be done at once at the end is: it is one moment for
-  /// everybody else. Once a script has written something the server lets it go on, so that there is an error at the
-  /// first write or at none; should there be one later, nothing is said of the writes from there on, and they are sent
-  /// again.
+  /// Skips writes up to the last number, which is kept for a week. Deletes leases: a value being loaded is older.
   private static let script = RemoteScript(
     """
-    local last, applied, results, failure = 0, nil, {}, nil
-    local sets, removals, leases, first = {}, {}, {}, nil
-    local function try(...)
-      local result = redis.pcall(...)
-      if type(result) == 'table' and result.err then
-        failure = '-' .. result.err
-      end
-      return result
-    end
+    local last, applied, results = 0, nil, {}
     if ARGV[2] == '1' then
       last = tonumber(redis.call('GET', KEYS[2]) or '0')
+    end
+    local function write(at, entry, lease)
+      local id = redis.pcall('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'k', ARGV[at + 1])
+      local done, life = id, ARGV[at + 3]
+      if type(id) ~= 'table' then
+        local value = id .. '\\n' .. ARGV[at + 2]
+        if life == '-' then
+          done = redis.pcall('DEL', entry)
+        elseif life == '0' then
+          done = redis.pcall('SET', entry, value)
+        else
+          done = redis.pcall('SET', entry, value, 'PX', life)
+        end
+        redis.pcall('DEL', lease)
+      end
+      if type(done) == 'table' and done.err then
+        return nil, '-' .. done.err
+      end
+      return id
     end
     for i = 1, (#ARGV - 2) / 4 do
       local at = 4 * i - 1
       if tonumber(ARGV[at]) <= last then
         results[i] = ''
       else
-        local entry, life = KEYS[2 * i + 1], ARGV[at + 3]
-        local id = try('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'k', ARGV[at + 1])
+        local id, failure = write(at, KEYS[2 * i + 1], KEYS[2 * i + 2])
+        results[i] = id or failure
         if failure then
-          results[i] = failure
           break
         end
-        if life == '-' then
-          removals[#removals + 1] = entry
-          first = first or i
-        elseif life == '0' then
-          sets[#sets + 1] = entry
-          sets[#sets + 1] = id .. '\\n' .. ARGV[at + 2]
-          first = first or i
-        else
-          try('SET', entry, id .. '\\n' .. ARGV[at + 2], 'PX', life)
-          if failure then
-            results[i] = failure
-            break
-          end
-        end
-        leases[#leases + 1] = KEYS[2 * i + 2]
-        results[i] = id
         applied = ARGV[at]
       end
-    end
-    failure = nil
-    if #sets > 0 then
-      try('MSET', unpack(sets))
-    end
-    if #removals > 0 and not failure then
-      try('DEL', unpack(removals))
-    end
-    if failure then
-      for i = first + 1, #results do
-        results[i] = nil
-      end
-      results[first] = failure
-      return results
-    end
-    if #leases > 0 then
-      redis.pcall('DEL', unpack(leases))
     end
     if applied and ARGV[2] == '1' then
       redis.pcall('SET', KEYS[2], applied, 'PX', 604800000)
@@ -351,8 +296,6 @@ struct WriteBatch: Sendable {
     return results
     """)
 
-  private let queue: String?
-  private let streamLength: Int
   private let names: RemoteNames
   private var keys: [Data]
   private var arguments: [Data]
@@ -361,21 +304,16 @@ struct WriteBatch: Sendable {
 
   /// - Parameter queue: Where the number of the queue's last write is; `nil`: the writes have no numbers.
   init(queue: String?, _ names: RemoteNames, streamLength: Int) {
-    self.queue = queue
     self.names = names
-    self.streamLength = streamLength
     keys = [names.changes.bytes, (queue ?? names.changes).bytes]
     arguments = [streamLength.bytes, (queue == nil ? "0" : "1").bytes]
   }
 
-  /// Whether no other write should be added.
   var isFull: Bool { count >= Self.length || bytes >= Self.size }
 
   /// - Parameters:
-  ///   - key: One that was not added yet.
-  ///   - entry: What is set; `nil`: the entry is removed.
-  ///   - now: By the clock of the local cache, which has said when it expires.
-  ///   - number: At least 1.
+  ///   - entry: `nil` for a removal.
+  ///   - now: By the clock of the local cache.
   mutating func add(_ key: String, _ entry: PortableEntry?, at now: Int64, number: Int = 1) {
     keys.append(names.entry(key).bytes)
     keys.append(names.lease(key).bytes)
@@ -394,18 +332,18 @@ struct WriteBatch: Sendable {
 
   var command: RemoteCommand { Self.script.command(keys: keys, arguments: arguments) }
 
-  /// What became of the first writes, and why it ended there, if not all of them were made.
-  static func outcomes(of reply: RemoteReply, count: Int) -> (made: [Outcome], failure: RemoteTierError?) {
+  /// The revisions of the first writes, `nil` for those made before, and the failure if not all were made.
+  static func outcomes(of reply: RemoteReply, count: Int) -> (made: [RemoteRevision?], failure: RemoteTierError?) {
     guard case .array(let results) = reply, results.count <= count else {
       return ([], RemoteTierError(.failed, "A script returned something else."))
     }
-    var made: [Outcome] = []
+    var made: [RemoteRevision?] = []
     for result in results {
       guard case .bytes(let text) = result else { break }
       if text.isEmpty {
-        made.append(.known)
+        made.append(nil)
       } else if let revision = RemoteRevision(text) {
-        made.append(.written(revision))
+        made.append(revision)
       } else {
         return (made, RemoteTierError(reply: String(decoding: text.dropFirst(), as: UTF8.self)))
       }

@@ -7,8 +7,6 @@ public struct RemoteStatistics: Sendable, Equatable {
   public var requests = 0
   /// Those that failed, or were not answered in time.
   public var failures = 0
-  /// How long all of them took, one after the other.
-  public var requestTime = Duration.zero
   /// Reads that the server answered with a value.
   public var hits = 0
   /// Reads that it had nothing for.
@@ -19,20 +17,16 @@ public struct RemoteStatistics: Sendable, Equatable {
   public var unreadable = 0
   /// Changes of the fleet, this machine's included, that were followed.
   public var invalidations = 0
-  /// How often changes may have been missed: once at the beginning. Once it is counted, and while the server answers,
-  /// what was stored before is served only after a check.
+  /// How often changes may have been missed: once at the beginning. Older entries are then compared with the server.
   public var gaps = 0
   /// Writes that wait to be sent.
   public var waitingWrites = 0
   /// How often requests were suspended, since the server failed several times in a row.
   public var breakerOpenings = 0
-  /// Writes that were given up, since the server refused them by themselves, a value over its limit, say: they are
-  /// lost.
+  /// Writes lost because the server refused them, such as a value over its limit.
   public var givenUpWrites = 0
-  /// The bytes that the waiting ones take.
   public var waitingBytes = 0
-  /// By how much what was followed of the stream of changes lags behind the newest one: zero if all of them were. While
-  /// there is no touch, for how long nothing was heard of them.
+  /// How far the followed changes are behind the newest; while out of touch, the time since the last was heard of.
   public var lag = Duration.zero
 }
 
@@ -52,31 +46,31 @@ public struct RemoteHealth: Sendable, Equatable {
   /// Whether nothing is wrong with the server, as far as is known.
   public var isHealthy: Bool { isInTouch && !areReadsSuspended && !areWritesSuspended }
 
-  /// Whether local values are served without asking the server: it is in touch, and what is here is known to be the
-  /// newest. A host is ready for requests then; it answers them before, too.
+  /// Whether local values are served without asking the server. A host is ready for requests then.
   public var isSettled: Bool { isHealthy && !isRevalidating }
 }
 
-/// Reports what a distributed cache and its server do to a metrics system: each request as it ends, the rest every few
-/// seconds and at the end.
+/// Reports to a metrics system: each request as it ends, the rest every few seconds and at the end.
 final class RemoteMetrics: Sendable {
-  private typealias Value = @Sendable (RemoteStatistics) -> Int
+  private typealias Count = @Sendable (RemoteStatistics) -> Int
+  private typealias Measure = @Sendable (RemoteStatistics, RemoteHealth) -> Double
 
-  private static let counted: [(String, Value)] = [
+  private static let counted: [(String, Count)] = [
     ("requests", { $0.requests }), ("failures", { $0.failures }), ("hits", { $0.hits }), ("misses", { $0.misses }),
     ("loads", { $0.loads }), ("invalidations", { $0.invalidations }), ("gaps", { $0.gaps }),
     ("unreadable", { $0.unreadable }), ("given_up_writes", { $0.givenUpWrites }),
     ("breaker_openings", { $0.breakerOpenings }),
   ]
+  private static let measured: [(String, Measure)] = [
+    ("in_touch", { $1.isInTouch ? 1 : 0 }), ("lag_seconds", { statistics, _ in statistics.lag / .seconds(1) }),
+    ("reads_suspended", { $1.areReadsSuspended ? 1 : 0 }), ("writes_suspended", { $1.areWritesSuspended ? 1 : 0 }),
+    ("waiting_writes", { statistics, _ in Double(statistics.waitingWrites) }),
+    ("waiting_bytes", { statistics, _ in Double(statistics.waitingBytes) }),
+  ]
 
   private let requests: Timer
-  private let counters: [(Counter, Value)]
-  private let isInTouch: Gauge
-  private let lag: Gauge
-  private let suspendedReads: Gauge
-  private let suspendedWrites: Gauge
-  private let waitingWrites: Gauge
-  private let waitingBytes: Gauge
+  private let counters: [(Counter, Count)]
+  private let gauges: [(Gauge, Measure)]
   /// What each counter has been told.
   private let told = Mutex([Int](repeating: 0, count: counted.count))
 
@@ -84,15 +78,9 @@ final class RemoteMetrics: Sendable {
   init(directory: String, prefix: String, _ factory: any MetricsFactory) {
     let dimensions = [("directory", directory), ("prefix", prefix)]
     func label(_ name: String) -> String { "lmdb_cache_remote_\(name)" }
-    func gauge(_ name: String) -> Gauge { Gauge(label: label(name), dimensions: dimensions, factory: factory) }
     requests = Timer(label: label("request_duration"), dimensions: dimensions, factory: factory)
     counters = Self.counted.map { (Counter(label: label($0), dimensions: dimensions, factory: factory), $1) }
-    isInTouch = gauge("in_touch")
-    lag = gauge("lag_seconds")
-    suspendedReads = gauge("reads_suspended")
-    suspendedWrites = gauge("writes_suspended")
-    waitingWrites = gauge("waiting_writes")
-    waitingBytes = gauge("waiting_bytes")
+    gauges = Self.measured.map { (Gauge(label: label($0), dimensions: dimensions, factory: factory), $1) }
   }
 
   func noteRequest(nanoseconds: Int64) { requests.recordNanoseconds(nanoseconds) }
@@ -106,16 +94,9 @@ final class RemoteMetrics: Sendable {
         told[index] += new
       }
     }
-    isInTouch.record(health.isInTouch ? 1 : 0)
-    lag.record(statistics.lag / .seconds(1))
-    suspendedReads.record(health.areReadsSuspended ? 1 : 0)
-    suspendedWrites.record(health.areWritesSuspended ? 1 : 0)
-    waitingWrites.record(statistics.waitingWrites)
-    waitingBytes.record(statistics.waitingBytes)
+    for (gauge, value) in gauges { gauge.record(value(statistics, health)) }
   }
 
   /// The cache is closed.
-  func end() {
-    for gauge in [isInTouch, lag, suspendedReads, suspendedWrites, waitingWrites, waitingBytes] { gauge.destroy() }
-  }
+  func end() { for (gauge, _) in gauges { gauge.destroy() } }
 }

@@ -1,38 +1,29 @@
 public import Foundation
 import LMDBCaching
 
-/// A connection to a Redis or Valkey server, as ``DistributedCache`` needs one: what takes commands and gives replies.
+/// A client of a Redis or Valkey server, such as `RedisTier`. Only ``send(_:timeLimit:isBlocking:completion:)`` and
+/// ``close()`` are required.
 ///
-/// `RedisTier` of the product LMDBCachingRedis is one. Another client is made one by conforming a type to this: nothing
-/// but two functions is asked of it, and what the commands mean is the cache's affair.
-///
-/// **Threads.** Every function is called from any thread.
+/// **Threads.** Any.
 public protocol RemoteTier: Sendable {
-  /// Sends commands, in their order and on one connection, and calls `completion` once: with a reply for each, an error
-  /// reply included, or with an error if there are not replies for all of them within the time limit. Whether those
-  /// that got none have an effect is not known then.
-  ///
-  /// Does not wait. `completion` does not either, and may be called on any thread, also before this returns.
+  /// Sends commands in order on one connection. Does not block.
   ///
   /// - Parameters:
-  ///   - timeLimit: How long the replies may take, connecting included.
-  ///   - isBlocking: Whether the server may hold a reply back, up to the time limit: such commands have a connection
-  ///     that
-  ///     no others wait for.
+  ///   - timeLimit: For all replies, connecting included.
+  ///   - isBlocking: Whether the server may hold a reply back; such commands have a connection of their own.
+  ///   - completion: Called once, on any thread, perhaps before this returns, with a reply or error reply for each
+  ///     command. After an error, the commands may or may not have had an effect.
   func send(
     _ commands: [RemoteCommand], timeLimit: Duration, isBlocking: Bool,
     completion: @escaping @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void)
 
-  /// The same for a thread that may wait. By default it waits for the other form.
+  /// Sends commands and blocks the thread for the replies.
   func sendAndWait(_ commands: [RemoteCommand], timeLimit: Duration) throws(RemoteTierError) -> [RemoteReply]
 
-  /// What is sent from now on goes over connections that are made from now on: the server may have been replaced by
-  /// another one, to which the address leads now. What is under way goes on. By default nothing is done, which is right
-  /// for a tier whose connections end with the server's being the primary.
+  /// Sends later requests over new connections, since the address may lead to another server. Does nothing by default.
   func renewConnections()
 
-  /// Ends every connection. What is under way fails, and so does what is sent later, with
-  /// ``RemoteTierError/Code/closed``.
+  /// Ends every connection. Present and later requests fail with ``RemoteTierError/Code/closed``.
   func close()
 }
 
@@ -89,7 +80,7 @@ public enum RemoteReply: Sendable, Hashable {
 }
 
 /// Why a remote tier did not do what it was asked for.
-public struct RemoteTierError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
+public struct RemoteTierError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
   /// The kind of failure. An open set: keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -110,7 +101,7 @@ public struct RemoteTierError: LocalizedError, Sendable, Hashable, CustomStringC
     public static let readOnly = Code("readOnly")
     /// The server answered with another error, or with what is no answer.
     public static let failed = Code("failed")
-    /// It was not asked, since it failed several times in a row: see ``DistributedCacheConfiguration/breaker``.
+    /// It was not asked, since it failed several times in a row.
     public static let suspended = Code("suspended")
     /// More waits to be sent than ``DistributedCacheConfiguration/WriteMode/behind(limit:keptIn:)`` allows.
     public static let queueFull = Code("queueFull")
@@ -142,15 +133,8 @@ public struct RemoteTierError: LocalizedError, Sendable, Hashable, CustomStringC
     first.code == second.code && first.message == second.message
   }
 
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(code)
-    hasher.combine(message)
-  }
-
   /// Whether it is certain that the one command had no effect.
   var isWithoutEffect: Bool { [.suspended, .busy, .full, .readOnly, .refused].contains(code) }
-
-  // MARK: Error replies
 
   /// The words that errors of a server begin with, and what they mean.
   private static let words: [String: Code] = [
@@ -166,8 +150,8 @@ public struct RemoteTierError: LocalizedError, Sendable, Hashable, CustomStringC
     ("can't access at least one of the keys", .refused), ("Authentication required", .refused),
   ]
 
-  /// An error reply: by its first word, or by that of an error inside of a script, which servers up to 6.2 put into a
-  /// longer sentence: `ERR Error running script (…): @user_script:1: -OOM command not allowed …`.
+  /// An error reply: by its first word, or that of an error inside a script, which servers up to 6.2 quote in a
+  /// sentence.
   package init(reply: String) {
     var words = reply.split(separator: " ").lazy.enumerated().filter { $0 == 0 || $1.hasPrefix("-") }.map(\.1)
       .makeIterator()

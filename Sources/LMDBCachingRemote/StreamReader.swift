@@ -1,22 +1,19 @@
 import Foundation
 import Platform
 
-/// Where a machine is in the stream of the fleet's changes, and what the server's replies mean for that. A value that
-/// asks for nothing itself.
+/// A machine's place in the stream of changes, and the meaning of the server's replies. Does no I/O.
 struct StreamReader: Sendable {
   /// What a new connection has found.
   enum Connection: Sendable, Equatable {
     /// Whether changes may have been missed.
     case connected(hasGap: Bool)
-    /// The server was emptied: somebody has to say that it is the fleet's.
-    case lacksIncarnation
-    /// There has to be a last change, so that one can tell whether it is still remembered.
-    case lacksChange
+    /// The server needs a mark that it is the fleet's, or a last change. Sent only then: a full server can be read.
+    case lacks(RemoteCommand)
   }
 
   /// What was read.
   struct Page: Sendable {
-    let changes: [(revision: RemoteRevision, change: RemoteChange)]
+    let changes: [RemoteChange.Entry]
     /// Whether there were no others when it was read.
     let isComplete: Bool
     /// Whether changes before these were forgotten.
@@ -49,8 +46,6 @@ struct StreamReader: Sendable {
   /// Something is stored here that a change made which may not have been read yet.
   mutating func note(_ revision: RemoteRevision) { if revision > position { unconfirmed.insert(revision) } }
 
-  // MARK: Connecting
-
   mutating func connectCommands() -> [RemoteCommand] {
     greatest = unconfirmed.greatest
     return [
@@ -61,20 +56,13 @@ struct StreamReader: Sendable {
     ]
   }
 
-  /// Makes up for what a connection lacks. Only then is something written: a server that is full can be read.
-  func command(for connection: Connection) -> RemoteCommand? {
-    switch connection {
-    case .connected: nil
-    case .lacksIncarnation: RemoteCommand("SET", names.incarnation, UUID().uuidString, "NX")
-    case .lacksChange: RemoteCommand("XADD", names.changes, "*", "n", "")
-    }
-  }
-
   mutating func didConnect(_ replies: [RemoteReply]) throws(RemoteTierError) -> Connection {
     try Self.check(replies, 4)
     switch replies[0] {
     case .bytes(let found):
-      guard let last = try RemoteChange.entries(in: replies[1]).first?.revision else { return .lacksChange }
+      guard let last = try RemoteChange.entries(in: replies[1]).first?.revision else {
+        return .lacks(RemoteCommand("XADD", names.changes, "*", "n", ""))
+      }
       let isForgotten = try RemoteChange.entries(in: replies[2]).isEmpty
       let hasGap = incarnation != found || isForgotten || greatest > max(last, position)
       incarnation = found
@@ -82,7 +70,7 @@ struct StreamReader: Sendable {
       newest = last
       if hasGap { lose(at: last) }
       return .connected(hasGap: hasGap)
-    case .null: return .lacksIncarnation
+    case .null: return .lacks(RemoteCommand("SET", names.incarnation, UUID().uuidString, "NX"))
     case .error(let message): throw RemoteTierError(reply: message)
     default: throw RemoteTierError(.failed, "The server has something else in the place of the fleet's mark.")
     }
@@ -93,8 +81,6 @@ struct StreamReader: Sendable {
     self.position = position
     unconfirmed = UnconfirmedRevisions()
   }
-
-  // MARK: Reading
 
   /// - Parameter wait: How long the server holds its reply back when there is nothing new.
   mutating func readCommands(wait: Duration) -> [RemoteCommand] {
@@ -126,24 +112,18 @@ struct StreamReader: Sendable {
       changes: changes, isComplete: changes.count < Self.pageLength, isForgotten: isForgotten, greatest: greatest)
   }
 
-  /// A change of a page was followed.
-  ///
-  /// - Returns: Whether none was missing before it.
+  /// Notes that a change was followed. Returns whether none was missing before it.
   mutating func didFollow(_ revision: RemoteRevision) -> Bool {
     position = revision
     return unconfirmed.confirm(revision)
   }
 
-  /// All changes of a page were followed.
-  ///
-  /// - Parameter hasGap: Whether one was missing.
-  /// - Returns: Whether any may have been missed; and an error where there is nothing to go on from.
+  /// Notes that a page was followed. Returns whether changes may have been missed, and an error if reading cannot go
+  /// on.
   mutating func didFollow(_ page: Page, hasGap: Bool) -> (hasGap: Bool, error: RemoteTierError?) {
     if page.isForgotten {
-      // Changes are forgotten from the oldest on: if the one before those that were read is still there, none is
-      // missing.
+      // The oldest are forgotten first: these are complete.
       lose(at: position)
-      // There is none to go on from, unless some were read.
       let error = RemoteTierError(.unreachable, "The last change that was read was forgotten.")
       return (true, page.changes.isEmpty ? error : nil)
     }
@@ -154,8 +134,6 @@ struct StreamReader: Sendable {
     if hasGap { lose(at: position) }
     return (hasGap, nil)
   }
-
-  // MARK: Replies
 
   private static func check(_ replies: [RemoteReply], _ count: Int) throws(RemoteTierError) {
     if replies.count == count { return }
@@ -180,6 +158,8 @@ enum RemoteChange: Sendable, Equatable {
   /// It is of no kind that this version knows, or of another program: anything may have changed.
   case unknown
 
+  typealias Entry = (revision: RemoteRevision, change: RemoteChange)
+
   init(fields: [RemoteReply]) {
     guard fields.count == 2, case .bytes(let name) = fields[0], case .bytes(let value) = fields[1],
       let text = String(validating: value, as: UTF8.self)
@@ -196,9 +176,7 @@ enum RemoteChange: Sendable, Equatable {
   }
 
   /// The entries of a reply to `XREAD` of one stream.
-  static func changes(in reply: RemoteReply) throws(RemoteTierError) -> [(
-    revision: RemoteRevision, change: RemoteChange
-  )] {
+  static func changes(in reply: RemoteReply) throws(RemoteTierError) -> [Entry] {
     if case .null = reply { return [] }
     guard case .array(let streams) = reply, streams.count == 1, case .array(let stream) = streams[0], stream.count == 2
     else { throw unexpected(reply) }
@@ -206,18 +184,14 @@ enum RemoteChange: Sendable, Equatable {
   }
 
   /// The entries of a reply to `XRANGE`.
-  static func entries(in reply: RemoteReply) throws(RemoteTierError) -> [(
-    revision: RemoteRevision, change: RemoteChange
-  )] {
+  static func entries(in reply: RemoteReply) throws(RemoteTierError) -> [Entry] {
     guard case .array(let entries) = reply else { throw unexpected(reply) }
-    var changes: [(revision: RemoteRevision, change: RemoteChange)] = []
-    for entry in entries {
+    return try entries.map { (entry) throws(RemoteTierError) in
       guard case .array(let parts) = entry, parts.count == 2, case .bytes(let id) = parts[0],
         let revision = RemoteRevision(id), case .array(let fields) = parts[1]
       else { throw unexpected(reply) }
-      changes.append((revision, RemoteChange(fields: fields)))
+      return (revision, RemoteChange(fields: fields))
     }
-    return changes
   }
 
   private static func unexpected(_ reply: RemoteReply) -> RemoteTierError {
@@ -229,10 +203,8 @@ enum RemoteChange: Sendable, Equatable {
   }
 }
 
-/// Revisions of what is stored here that the stream of changes has not been read up to: it has to have each of them.
-///
-/// A server that lost its last writes at a fail-over has other changes in their place. What was fetched or written
-/// meanwhile then is of a revision that does not come.
+/// Revisions of local entries that the stream has not been read up to. It must contain each, unless a fail-over has
+/// lost writes.
 struct UnconfirmedRevisions: Sendable {
   /// More than a machine out of touch is likely to fetch. What does not fit in is taken for lost.
   static let limit = 1 << 16
@@ -251,9 +223,7 @@ struct UnconfirmedRevisions: Sendable {
     revisions.insert(revision, at: revisions.lastIndex { $0 <= revision }.map { $0 + 1 } ?? revisions.startIndex)
   }
 
-  /// The stream was read up to a change, in order.
-  ///
-  /// - Returns: Whether none was missing before it.
+  /// Notes the next change that was read. Returns whether none was missing before it.
   mutating func confirm(_ revision: RemoteRevision) -> Bool {
     var isComplete = true
     while let least = revisions.first, least <= revision {

@@ -4,13 +4,9 @@ import Logging
 import Platform
 import Synchronization
 
-/// Writes that wait to be sent, in order; of several to one key the last one.
-///
-/// It is the first tier of its process: what waits here, or is being sent, comes before what the local tiers have. They
-/// are given a write when the server has it, and with its revision.
-///
-/// Each has a number, and the server keeps the number of the last one that it applied: what is sent again, since it is
-/// not known what became of it, has an effect once.
+/// Writes to be sent, in order; of several to one key, the last. Reads of its process look here first. The local tiers
+/// get a write, with its revision, when the server has it. The server keeps the number of the last one: a write that is
+/// sent again has one effect.
 final class WriteQueue: Sendable {
   /// A write that waits.
   enum Write: Sendable {
@@ -42,8 +38,7 @@ final class WriteQueue: Sendable {
   /// What a read finds.
   enum Found: Sendable {
     case value(PortableEntry, number: Int)
-    /// The fleet has nothing under the key once this is sent. What is in the local tiers was removed before, and is not
-    /// older if it was made here.
+    /// A removal waits. A local value is newer if it was made here.
     case nothing
   }
 
@@ -63,8 +58,6 @@ final class WriteQueue: Sendable {
     /// What is being sent, in order.
     var batch: [Item] = []
     var isSealed = false
-    var waiters: [Int: @Sendable () -> Void] = [:]
-    var lastWaiter = 0
 
     func item(of key: String) -> Item? { numbers[ByteKey(key)].flatMap { items[$0] } }
 
@@ -79,26 +72,20 @@ final class WriteQueue: Sendable {
   let state: Mutex<State>
 
   /// - Parameters:
-  ///   - outbox: Keeps what waits, if that is to survive the process.
-  ///   - items: What waits already, and is in the outbox.
-  ///   - last: The greatest number of what is in the outbox, also of what cannot be read and stays there; 0: nothing
-  ///     is.
-  ///   - gate: Is told whether anything waits.
-  init(limit: Int, outbox: Outbox? = nil, items: [Item] = [], last: Int = 0, gate: LocalGate? = nil) {
+  ///   - kept: Keeps the writes on the disk.
+  ///   - gate: Notes whether any wait.
+  init(limit: Int, kept: Outbox.Opened? = nil, gate: LocalGate? = nil) {
+    outbox = kept?.outbox
     identifier = outbox?.identifier ?? UUID().uuidString
     self.limit = limit
-    self.outbox = outbox
     self.gate = gate
     var state = State()
-    for item in items {
+    for item in kept?.items ?? [] {
       let replaced = state.insert(item, inPlaceOf: state.replaced(by: item))
       outbox?.remove(replaced.map(\.number))
     }
-    if last > 0 {
-      // The server may have had later ones that the disk lost with the power: theirs are not used again, nor are those
-      // of what cannot be read, which would be replaced on the disk, and taken for made by the server.
-      state.lastNumber = ((last >> 32) + 1) << 32
-    }
+    // Numbers that a power cut took from the disk, or of unreadable writes, are not used again: the server may know them.
+    if let last = kept?.last, last > 0 { state.lastNumber = ((last >> 32) + 1) << 32 }
     gate?.set(.waiting, !state.isEmpty)
     self.state = Mutex(state)
   }
@@ -109,10 +96,6 @@ final class WriteQueue: Sendable {
   var count: Int { state.withLock { $0.items.count + $0.batch.count } }
   var size: Int { state.withLock { $0.size } }
 
-  // MARK: Adding
-
-  /// Adds a write.
-  ///
   /// - Throws: `.queueFull`, `.notKept`, `.closed`
   func add(_ key: String, _ write: Write) throws(RemoteTierError) {
     // Released after the lock: the `deinit` of a value may use the cache.
@@ -120,7 +103,11 @@ final class WriteQueue: Sendable {
       if state.isSealed { throw .cacheClosed }
       let item = Item(number: state.lastNumber + 1, key: key, write: write)
       let numbers = state.replaced(by: item)
-      try check(numbers.reduce(state.size + item.size) { $0 - (state.items[$1]?.size ?? 0) }, state)
+      if numbers.reduce(state.size + item.size, { $0 - (state.items[$1]?.size ?? 0) }) > limit {
+        throw RemoteTierError(
+          .queueFull,
+          "\(state.size) bytes wait to be sent, and \(limit) may. Let the server catch up, or allow for more.")
+      }
       try outbox?.keep(item)
       let replaced = state.insert(item, inPlaceOf: numbers)
       if !replaced.isEmpty { outbox?.remove(replaced.map(\.number)) }
@@ -131,19 +118,7 @@ final class WriteQueue: Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  private func check(_ size: Int, _ state: State) throws(RemoteTierError) {
-    if size <= limit { return }
-    throw RemoteTierError(
-      .queueFull,
-      "\(state.size) bytes wait to be sent, and \(limit) may. Let the server catch up, or allow for more.")
-  }
-
-  /// A value that waits has expired: it becomes a removal. What is being sent stays what it is.
-  ///
-  /// What the outbox keeps stays, too: an expired value is sent as a removal, and found to have expired by the next
-  /// process.
-  ///
-  /// - Returns: Whether it is a removal now.
+  /// Makes a waiting value that has expired a removal, unless it is being sent. Returns whether it is one now.
   func expire(_ key: String, number: Int) -> Bool {
     // Released after the lock, as above.
     let expired = state.withLock { state -> Item? in
@@ -158,8 +133,6 @@ final class WriteQueue: Sendable {
 
   /// Takes nothing any more.
   func seal() { state.withLock { $0.isSealed = true } }
-
-  // MARK: Reading
 
   /// What waits for a key, or is being sent; `nil` if the server knows.
   func find(_ key: String) -> Found? {
@@ -179,38 +152,14 @@ final class WriteQueue: Sendable {
       }
     }
   }
-
-  // MARK: Waiting
-
-  /// Calls `body` when nothing waits, at once if that is so.
-  ///
-  /// - Returns: The number of the waiter, or 0.
-  func whenEmpty(_ body: @escaping @Sendable () -> Void) -> Int {
-    let number = state.withLock { state -> Int in
-      if state.isEmpty { return 0 }
-      state.lastWaiter += 1
-      state.waiters[state.lastWaiter] = body
-      return state.lastWaiter
-    }
-    if number == 0 { body() }
-    return number
-  }
-
-  /// Returns the closure, if it has not been called.
-  func removeWaiter(_ number: Int) -> (@Sendable () -> Void)? {
-    state.withLock { $0.waiters.removeValue(forKey: number) }
-  }
 }
 
 extension RemoteTierError {
   static let cacheClosed = RemoteTierError(.closed, "The distributed cache was closed. Make another one.")
 }
 
-// What is sent, and when it is done.
-
 extension WriteQueue {
-  /// What is to be sent next: several writes of keys, or one removal of many; the last batch again if it is not
-  /// settled.
+  /// The unsettled batch, or the next: several writes of keys, or one removal of many.
   func nextBatch() -> [Item] {
     state.withLock { state in
       guard state.batch.isEmpty else { return state.batch }
@@ -232,28 +181,23 @@ extension WriteQueue {
     }
   }
 
-  /// The first so many writes of the batch are on the server, and in the local tiers if they are to be there; or given
-  /// up.
+  /// The first writes of the batch are on the server and in the local tiers, or given up.
   func settle(_ count: Int) {
-    // Not under the lock, which every read takes: the disk may be slow. Nobody but the sender, which calls this,
-    // changes the batch.
+    // Not under the lock, which every read takes. Only the sender changes the batch.
     let numbers = state.withLock { $0.batch.prefix(count).map(\.number) }
     outbox?.remove(numbers)
     // The values are released after the lock.
-    let (waiters, settled) = state.withLock { state -> ([@Sendable () -> Void], ArraySlice<Item>) in
+    let settled = state.withLock { state in
       let settled = state.batch.prefix(count)
       for item in settled {
         state.size -= item.size
         if item.isRemovalOfAll { state.removals[item.number] = nil }
       }
       state.batch.removeFirst(settled.count)
-      guard state.isEmpty else { return ([], settled) }
-      gate?.set(.waiting, false)
-      defer { state.waiters = [:] }
-      return (Array(state.waiters.values), settled)
+      if state.isEmpty { gate?.set(.waiting, false) }
+      return settled
     }
     withExtendedLifetime(settled) {}
-    for waiter in waiters { waiter() }
   }
 
   /// Whether a later write of a key waits: what was sent of it is not worth being stored.
@@ -291,65 +235,29 @@ extension WriteQueue.State {
   }
 }
 
-// A write as it is kept on the disk: a byte for what it does, the length of the key, the key, and the record of what is
-// set.
-extension WriteQueue.Item {
-  private static let (set, remove, removeAll): (UInt8, UInt8, UInt8) = (1, 2, 3)
-
-  /// - Throws: `.notKept` for what is no write, and what reading the record does.
-  fileprivate convenience init(number: Int, kept bytes: Data, _ local: LMDBCache) throws {
-    let header = [UInt8](bytes.prefix(9))
-    let length = header.dropFirst().reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    guard header.count == 9, length <= UInt64(bytes.count - 9),
-      let key = String(validating: bytes.dropFirst(9).prefix(Int(length)), as: UTF8.self)
-    else { throw Self.unreadable }
-    let write: WriteQueue.Write =
-      switch header[0] {
-      case Self.set: .set(try local.entry(reading: Data(bytes.dropFirst(9 + Int(length))), forKey: key))
-      case Self.remove: .remove
-      case Self.removeAll: .removeAll
-      default: throw Self.unreadable
-      }
-    self.init(number: number, key: key, write: write)
-  }
-
-  private static var unreadable: RemoteTierError {
-    RemoteTierError(.notKept, "It is no write of this version, or was damaged.")
-  }
-
-  fileprivate var kept: Data {
-    let operation =
-      switch write {
-      case .set: Self.set
-      case .remove: Self.remove
-      case .removeAll: Self.removeAll
-      }
-    var bytes = Data([operation])
-    withUnsafeBytes(of: UInt64(key.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-    bytes.append(contentsOf: key.utf8)
-    if case .set(let entry) = write { bytes.append(entry.record) }
-    return bytes
-  }
-}
-
-/// What a queue keeps on the disk, so that it survives the process: a cache without limits, whose keys are the numbers
-/// of the writes.
+/// Keeps a queue on the disk: a cache without limits, whose keys are the numbers of the writes.
 ///
-/// Every process has its own, in a folder that the processes of a machine share: a directory, and beside it a file that
-/// is locked as long as the process lives. Those of processes that have ended without having sent everything are found
-/// by the next one.
+/// Every process has its own, in a folder that the processes of a machine share: a directory, and a file that is locked
+/// while the process lives. The next process finds those of ended ones.
 final class Outbox: Sendable {
   /// An outbox, and what was left in it.
   struct Opened: Sendable {
     let outbox: Outbox
     /// In order.
     let items: [WriteQueue.Item]
-    /// The greatest number of all that is kept, of what cannot be read as well; 0: nothing is.
+    /// The greatest number, that of unreadable writes included; 0 for none.
     let last: Int
   }
 
+  private struct Kept: Codable, Sendable {
+    let key: String
+    /// `nil` for a removal.
+    var record: Data?
+    var isRemovalOfAll = false
+  }
+
   private static let lockSuffix = ".lock"
-  /// Behind it nothing could follow. Nobody gets there, but whoever can write to the folder may say so.
+  /// Greater ones, which only another program writes, leave none to follow.
   private static let greatestNumber = 1 << 62
 
   /// What the server knows the queue as.
@@ -371,10 +279,8 @@ final class Outbox: Sendable {
       directory: URL(fileURLWithPath: folder.path(of: identifier)), configuration: configuration.withoutMemory)
   }
 
-  /// Opens those that nobody has, and makes one if there is none. Empty ones that nobody has are removed.
-  ///
-  /// - Parameter local: Whose log is told of what fails.
-  /// - Returns: The process's own first, whose writes are the first to be sent.
+  /// Opens those of ended processes, removes their empty ones, and creates one if there is none. The first is the
+  /// process's own.
   static func open(in folder: URL, _ local: LMDBCache) throws(RemoteTierError) -> [Opened] {
     do {
       let folder = try Directory(path: folder.path, creating: true)
@@ -433,12 +339,12 @@ final class Outbox: Sendable {
 
   private var path: String { folder.path(of: identifier) }
 
-  // MARK: Writes
-
   /// Survives the death of the process when it returns, and a power cut a moment later.
   func keep(_ item: WriteQueue.Item) throws(RemoteTierError) {
+    var kept = Kept(key: item.key, isRemovalOfAll: item.isRemovalOfAll)
+    if case .set(let entry) = item.write { kept.record = entry.record }
     do throws(CacheError) {
-      try disk.set(item.kept, forKey: Self.key(item.number))
+      try disk.set(kept, forKey: Self.key(item.number))
     } catch {
       throw RemoteTierError(
         .notKept,
@@ -469,15 +375,18 @@ final class Outbox: Sendable {
         Self.key(number) == entry.key
       else { continue }
       last = max(last, number)
-      let bytes: Data?
-      do throws(CacheError) { bytes = try disk.value(Data.self, forKey: entry.key) } catch {
+      do throws(CacheError) {
+        guard let kept = try disk.value(Kept.self, forKey: entry.key) else { continue }
+        isEmpty = false
+        let write: WriteQueue.Write =
+          if let record = kept.record {
+            .set(try local.entry(reading: record, forKey: kept.key))
+          } else {
+            kept.isRemovalOfAll ? .removeAll : .remove
+          }
+        items.append(WriteQueue.Item(number: number, key: kept.key, write: write))
+      } catch {
         guard error.isOfOneEntry else { throw error }
-        noteUnreadable(number, error)
-        continue
-      }
-      guard let bytes else { continue }
-      isEmpty = false
-      do { items.append(try WriteQueue.Item(number: number, kept: bytes, local)) } catch {
         noteUnreadable(number, error)
       }
     }

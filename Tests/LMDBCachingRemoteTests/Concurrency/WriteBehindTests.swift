@@ -248,7 +248,11 @@ import Testing
     let names = ["7fffffffffffffff", "4000000000000001", "0", "-1", "-8000000000000000", "+5", "write"]
     let place = folder.appendingPathComponent(UUID().uuidString)
     let forged = try LMDBCache(directory: place, configuration: .withoutMemory)
-    let removal = Data([2, 1, 0, 0, 0, 0, 0, 0, 0]) + Data("k".utf8)
+    struct Removal: Codable {
+      var key = "k"
+      var isRemovalOfAll = false
+    }
+    let removal = Removal()
     for name in names { try forged.set(removal, forKey: name) }
     try forged.set(removal, forKey: "4000000000000000")
     try forged.close()

@@ -174,7 +174,7 @@ import Testing
     let again = Gate()
     tier.set { request in
       // The last step, which announces it to the fleet.
-      if request.mentions("p/"), !request.mentions("e:p/"), !request.has("SCAN") {
+      if request.mentions("p/"), !request.mentions("e:p/"), !request.mentions("'SCAN'") {
         return isLost({ lost in
           defer { lost = true }; return lost
         }) ? .none : .loseReply

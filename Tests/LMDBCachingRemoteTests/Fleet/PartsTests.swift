@@ -9,34 +9,37 @@ import Testing
 
 @Suite struct PartsTests {
   @Test func aBreakerOpensAndCloses() {
-    var settings = BreakerSettings()
-    (settings.failures, settings.firstPause, settings.longestPause) = (3, .seconds(1), .seconds(3))
-    let breaker = Guarded(CircuitBreaker(settings))
+    let breaker = Guarded(CircuitBreaker())
     func isAllowed(_ now: Int64) -> Bool { breaker { $0.isAllowed(now: now) } }
     func fail(_ now: Int64, _ random: Double) -> Bool {
       breaker { $0.noteFailure(Self.failure, now: now, since: now, random: random) }
     }
-    let second: Int64 = 1_000_000_000
-    for index in 0..<3 {
+    var pause: Int64 = 100_000_000
+    for index in 0..<5 {
       #expect(isAllowed(0))
-      #expect(fail(0, 0) == (index == 2))
+      #expect(fail(0, 0) == (index == 4))
     }
     #expect(breaker.current.isOpen && breaker.current.failure == Self.failure)
-    #expect(!isAllowed(second - 1))
+    #expect(!isAllowed(pause - 1))
     // One probe at a time.
-    #expect(isAllowed(second) && !isAllowed(second))
+    #expect(isAllowed(pause) && !isAllowed(pause))
     #expect(breaker.current.isOpen)
     // Requests from before the probe do not count.
-    #expect(breaker { !$0.noteFailure(Self.failure, now: second + 1, since: 0, random: 0) })
-    #expect(!isAllowed(second + 2))
-    #expect(!fail(second, 0))
-    #expect(!isAllowed(3 * second - 1) && isAllowed(3 * second))
-    // The probe never ended: the next one starts after an equal pause.
-    #expect(!isAllowed(5 * second - 1) && isAllowed(5 * second))
-    #expect(!fail(5 * second, 0))
-    #expect(!isAllowed(8 * second - 1) && isAllowed(8 * second))
+    #expect(breaker { !$0.noteFailure(Self.failure, now: pause + 1, since: 0, random: 0) })
+    #expect(!isAllowed(pause + 2))
+    var now = pause
+    while pause < 5_000_000_000 {
+      #expect(!fail(now, 0))
+      pause = min(2 * pause, 5_000_000_000)
+      #expect(!isAllowed(now + pause - 1) && isAllowed(now + pause))
+      // The probe never ended: the next one starts after an equal pause.
+      now += 2 * pause
+      #expect(!isAllowed(now - 1) && isAllowed(now))
+    }
+    #expect(!fail(now, 0))
+    #expect(!isAllowed(now + pause - 1) && isAllowed(now + pause))
     breaker { $0.noteSuccess() }
-    #expect(!breaker.current.isOpen && isAllowed(8 * second) && isAllowed(8 * second))
+    #expect(!breaker.current.isOpen && isAllowed(now) && isAllowed(now))
     #expect(breaker.current.failure == nil)
   }
 
@@ -44,25 +47,20 @@ import Testing
 
   /// Concurrent requests that fail together count as one failure.
   @Test func oneStallIsOneFailure() {
-    var settings = BreakerSettings()
-    settings.failures = 2
-    let breaker = Guarded(CircuitBreaker(settings))
+    let breaker = Guarded(CircuitBreaker())
     func fail(_ now: Int64, since start: Int64) -> Bool {
       breaker { $0.noteFailure(Self.failure, now: now, since: start, random: 0) }
     }
     for request in 0..<64 { #expect(!fail(100 + Int64(request), since: Int64(request))) }
     #expect(!breaker.current.isOpen)
-    #expect(fail(300, since: 200))
+    for stall in 1...4 { #expect(fail(200 * Int64(stall), since: 200 * Int64(stall) - 10) == (stall == 4)) }
     #expect(breaker.current.isOpen)
   }
 
   /// A reachable server may still have no space.
   @Test(arguments: [(RemoteTierError.Code.unreachable, true), (.timedOut, true), (.full, false), (.readOnly, false)])
   func aReachableServerMayStillBeFull(_ code: RemoteTierError.Code, _ closes: Bool) {
-    var settings = BreakerSettings()
-    settings.failures = 1
-    let breaker = Guarded(CircuitBreaker(settings))
-    #expect(breaker { $0.noteFailure(RemoteTierError(code, ""), now: 0, since: 0, random: 0) })
+    let breaker = Self.open(RemoteTierError(code, ""))
     // Requests from before the pause do not count.
     #expect(breaker { !$0.noteReachable(since: -1) })
     #expect(breaker { $0.noteReachable(since: 1) } == closes)
@@ -73,16 +71,12 @@ import Testing
     #expect(breaker { $0.isAllowed(now: 1) })
   }
 
-  @Test func aPauseMayBeForEver() {
-    var settings = BreakerSettings()
-    (settings.failures, settings.firstPause, settings.longestPause) = (1, .seconds(Int64.max), .seconds(Int64.max))
-    let breaker = Guarded(CircuitBreaker(settings))
-    for now in [0, 1, 2] as [Int64] {
-      _ = breaker { $0.noteFailure(Self.failure, now: now, since: now, random: 0) }
-      #expect(breaker { !$0.isAllowed(now: .max - 1) })
-      breaker { $0.endPause(now: now) }
-      #expect(breaker { $0.isAllowed(now: now) })
+  private static func open(_ error: RemoteTierError, random: Double = 0) -> Guarded<CircuitBreaker> {
+    let breaker = Guarded(CircuitBreaker())
+    for count in 1...5 {
+      #expect(breaker { $0.noteFailure(error, now: 0, since: 0, random: random) } == (count == 5))
     }
+    return breaker
   }
 
   /// A value's `deinit` may use the cache, which looks into the queue.
@@ -115,12 +109,8 @@ import Testing
   }
 
   @Test func pausesDiffer() {
-    var settings = BreakerSettings()
-    (settings.failures, settings.firstPause) = (1, .seconds(1))
-    let breaker = Guarded(CircuitBreaker(settings))
-    func isAllowed(_ now: Int64) -> Bool { breaker { $0.isAllowed(now: now) } }
-    #expect(breaker { $0.noteFailure(Self.failure, now: 0, since: 0, random: 1) })
-    #expect(!isAllowed(499_999_999) && isAllowed(500_000_000))
+    let breaker = Self.open(Self.failure, random: 1)
+    #expect(breaker { !$0.isAllowed(now: 49_999_999) && $0.isAllowed(now: 50_000_000) })
   }
 
   @Test func revisionsKeepTheirOrder() throws {
@@ -160,8 +150,6 @@ import Testing
     #expect(!isRight { $0.timeLimit = .zero })
     #expect(!isRight { $0.rememberedChanges = 0 })
     #expect(!isRight { $0.servesUnheardFor = .seconds(-1) })
-    #expect(!isRight { $0.breaker.failures = 0 })
-    #expect(!isRight { $0.breaker.longestPause = .zero })
   }
 
   @Test func repliesThatAreNoStreamAreErrors() throws {

@@ -122,7 +122,7 @@ import Testing
     let gate = Gate()
     let met = Guarded(0)
     tier.set { request in
-      let isPage = request.has("SCAN") && request.mentions("e:p/")
+      let isPage = request.mentions("'SCAN'") && request.mentions("e:p/")
       guard place == "end" ? request.mentions("'p', ARGV[2]") : isPage else { return .none }
       let number = met({ met in
         met += 1

@@ -59,7 +59,6 @@ final class FleetMachine: @unchecked Sendable {
     var configuration = DistributedCacheConfiguration()
     configuration.timeLimit = .nanoseconds(FleetPlan.timeLimit)
     configuration.servesUnheardFor = .nanoseconds(FleetPlan.servesUnheardFor(number))
-    configuration.breaker.longestPause = .seconds(1)
     configuration.leaseDuration = .seconds(2)
     configuration.loadWaitLimit = .seconds(2)
     configuration.rememberedChanges = 2_000
