@@ -67,8 +67,16 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     return try load()
   }
 
-  /// The content and its later contents, by any writer: see `ObservedValue.values`.
-  public var values: ContentValues<Content> { ContentValues(reference: self) }
+  /// The content, `nil` if it is missing, and its later contents, by any writer.
+  ///
+  /// ```swift
+  /// for try await theme in $theme.values { apply(theme ?? "light") }
+  /// ```
+  ///
+  /// Each iterator starts with the present content and skips to the last of several pending changes. It ends when the
+  /// cache is closed, or when its task is cancelled. It throws `EFStorageFailure` for an entry that is unreadable as a
+  /// `Content`, a failed read, or a missing cache; the next call waits for the next content.
+  public var values: some AsyncSequence<Content?, EFStorageFailure> { ContentValues(reference: self) }
 
   @usableFromInline @inline(never)
   func reloaded() -> Content? {
@@ -222,25 +230,16 @@ extension EFStorageLMDBCacheRef: ReportingReference {}
 // Sendable: its parts are, except the content, which is only shared if it is Sendable.
 extension EFStorageLMDBCacheRef: @unchecked Sendable where Content: Sendable {}
 
-/// The content of a reference and its later contents, from ``EFStorageLMDBCacheRef/values``.
-///
-/// ```swift
-/// for try await theme in $theme.values { apply(theme ?? "light") }
-/// ```
-///
-/// Each iterator starts with the present content and skips to the last of several pending changes. It ends when the
-/// cache is closed, or when its task is cancelled.
-public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
-  /// `nil` for a missing content.
-  public typealias Element = Content?
-  public typealias Failure = EFStorageFailure
+/// See ``EFStorageLMDBCacheRef/values``.
+struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
+  typealias Element = Content?
+  typealias Failure = EFStorageFailure
 
   let reference: EFStorageLMDBCacheRef<Content>
 
-  public func makeAsyncIterator() -> Iterator { Iterator(reference) }
+  func makeAsyncIterator() -> Iterator { Iterator(reference) }
 
-  /// Returns the contents in turn.
-  public struct Iterator: AsyncIteratorProtocol {
+  struct Iterator: AsyncIteratorProtocol {
     private let reference: EFStorageLMDBCacheRef<Content>
     private var changes: KeyChanges?
 
@@ -249,16 +248,9 @@ public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
       changes = reference.storage.map { KeyChanges($0, key: reference.key) }
     }
 
-    /// The next content, or `nil` if the sequence has ended.
-    ///
-    /// - Throws: `EFStorageFailure` if the entry is unreadable as a `Content`, reading fails, or the cache is missing.
-    ///   Another call waits for the next content.
-    public mutating func next() async throws(EFStorageFailure) -> Content?? { try await next(isolation: nil) }
+    mutating func next() async throws(EFStorageFailure) -> Content?? { try await next(isolation: nil) }
 
-    /// The next content, or `nil` if the sequence has ended.
-    ///
-    /// - Throws: as the other form.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(EFStorageFailure) -> Content?? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(EFStorageFailure) -> Content?? {
       guard let storage = reference.storage else { return try .some(reference.loadContent()) }
       while await changes?.next() == true {
         let isNew: Bool

@@ -28,8 +28,8 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
   }
 
   /// A property that Observation tracks: views and `withObservationTracking(_:onChange:)` are notified of changes up to
-  /// 10 ms after ``UserDefaultsContents``. A change between the read and the end of the tracked closure is notified
-  /// after that end.
+  /// 10 ms after ``EFStorageUserDefaultsRef/values``. A change between the read and the end of the tracked closure is
+  /// notified after that end.
   public init(
     wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
     forKey key: String, in storage: UserDefaults = .makeDefault(), persistDefaultContent: Bool = false,
