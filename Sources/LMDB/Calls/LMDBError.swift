@@ -58,7 +58,7 @@ extension LMDBError {
     public static let mapFull = Code(
       "mapFull", "The map is full. Abort, then remove entries or grow the map, and retry the whole transaction.")
     /// Another process grew the file beyond this map, and the map could not follow (`MDB_MAP_RESIZED`).
-    public static let mapResized = Code(
+    package static let mapResized = Code(
       "mapResized", "Another process grew the file beyond this map. Retry; close and reopen if it persists.")
     /// The reader table, which all processes share, is full (`MDB_READERS_FULL`).
     public static let readersFull = Code(
@@ -71,10 +71,10 @@ extension LMDBError {
     /// A page is not what it should be (`MDB_CORRUPTED`).
     public static let corrupted = Code("corrupted", "The file is damaged. Set it aside and rebuild it.")
     /// The environment had a fatal error before and cannot be used any more (`MDB_PANIC`).
-    public static let panic = Code(
+    package static let panic = Code(
       "panic", "The environment failed fatally. Close it in every process and open it again.")
     /// The file belongs to another version of LMDB (`MDB_VERSION_MISMATCH`).
-    public static let versionMismatch = Code(
+    package static let versionMismatch = Code(
       "versionMismatch", "The file was written by another version of LMDB. Use that version, or rebuild the file.")
     /// The file is not an LMDB file (`MDB_INVALID`).
     public static let invalid = Code("invalid", "This is not an LMDB file. Set it aside, or choose another directory.")
@@ -88,17 +88,17 @@ extension LMDBError {
     public static let transactionFull = Code(
       "transactionFull", "The transaction changes too much at once. Abort it and write in smaller batches.")
     /// A page that the tree refers to is not there (`MDB_PAGE_NOTFOUND`).
-    public static let pageNotFound = Code(
+    package static let pageNotFound = Code(
       "pageNotFound", "The file is damaged or truncated. Set it aside and rebuild it.")
     /// The operation does not fit the database's flags (`MDB_INCOMPATIBLE`).
-    public static let incompatible = Code("incompatible", "The database has flags that do not allow this operation.")
+    package static let incompatible = Code("incompatible", "The database has flags that do not allow this operation.")
     /// The disk or the quota is full (`ENOSPC`, `EDQUOT`), or the file would exceed `ulimit -f` (`EFBIG`).
     public static let noSpace = Code(
       "noSpace",
       "The disk or the quota is full, or a limit of file sizes (ulimit -f) is reached. Free some space or raise "
         + "the limit, and retry the whole transaction.")
     /// The device failed (`EIO`).
-    public static let ioError = Code("ioError", "The storage device failed. Check the disk.")
+    package static let ioError = Code("ioError", "The storage device failed. Check the disk.")
     /// Not permitted, or a write to a read-only environment (`EACCES`, `EPERM`).
     public static let permissionDenied = Code(
       "permissionDenied", "Permission denied. Check the owner and mode of the directory and of its files.")

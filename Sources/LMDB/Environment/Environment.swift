@@ -68,13 +68,13 @@ public final class Environment: @unchecked Sendable {
   }
 
   /// Whether the last ``close()`` was called, so that operations fail.
-  public var isClosed: Bool { control.pointee.current.contains(.closed) }
+  package var isClosed: Bool { control.pointee.current.contains(.closed) }
 
   /// The last committed transaction's number, of any process. Callable at any time from any thread.
   ///
   /// Two loads from the file's meta pages, the words that `mdb_env_info` reports. May run slightly ahead of the
   /// snapshots that can be opened. Follows the file even after ``close()``.
-  public var lastTransactionID: UInt64 { control.pointee.metaPages.lastTransactionID }
+  package var lastTransactionID: UInt64 { control.pointee.metaPages.lastTransactionID }
 
   /// The position of the last committed transaction of any process; needs no check. See ``position(of:)``.
   package func lastPosition() -> UInt64 {
@@ -225,7 +225,7 @@ extension Environment {
   }
 
   /// The environment's sizes and numbers (`mdb_env_info`, `mdb_env_stat`).
-  public func info() throws(LMDBError) -> Info {
+  package func info() throws(LMDBError) -> Info {
     try use("Environment.info") { () throws(LMDBError) in
       let information = try Calls.information(handle)
       let statistics = try Calls.statistics(handle)
@@ -286,26 +286,26 @@ extension Environment {
 
 extension Environment {
   /// The state of an environment at one moment (`mdb_env_info` and `mdb_env_stat`).
-  public struct Info: Sendable, Equatable {
+  package struct Info: Sendable, Equatable {
     /// The map's size in bytes: the largest size the file can have.
-    public var mapSize: Int
+    package var mapSize: Int
     /// The number of the last page in use; the file is `(lastPageNumber + 1) * pageSize` bytes long.
-    public var lastPageNumber: Int
+    package var lastPageNumber: Int
     /// The last committed transaction's number.
-    public var lastTransactionID: UInt64
+    package var lastTransactionID: UInt64
     /// Slots of the reader table, which all processes share.
-    public var maxReaders: Int
+    package var maxReaders: Int
     /// Slots that are or were in use.
-    public var readersInUse: Int
+    package var readersInUse: Int
     /// Page size in bytes.
-    public var pageSize: Int
+    package var pageSize: Int
     /// Levels of the main database's tree.
-    public var depth: Int
-    public var branchPages: Int
-    public var leafPages: Int
-    public var overflowPages: Int
+    package var depth: Int
+    package var branchPages: Int
+    package var leafPages: Int
+    package var overflowPages: Int
     /// Number of keys in the main database.
-    public var entries: Int
+    package var entries: Int
 
     /// Size of the main database's tree in bytes.
     package var usedBytes: Int {
