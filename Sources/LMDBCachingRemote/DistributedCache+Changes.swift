@@ -20,7 +20,7 @@ extension DistributedCache {
     }
   }
 
-  /// What cannot be done here is made up for by holding everything against the server before it is served.
+  /// After a failure, every entry is compared with the server before it is served.
   func following(_ body: () throws(CacheError) -> Void) {
     do throws(CacheError) { try body() } catch {
       if error.code == .closed { return }
@@ -30,9 +30,9 @@ extension DistributedCache {
   }
 
   func didLoseTrack() {
-    // First: what is stored after this was fetched after it, and what was stored before is older than the stamp.
+    // First: values stored after this are fetched after it, and others are older than the stamp.
     local.supersedeLoads(news)
-    // What is in memory alone cannot be held against the server.
+    // Entries in memory alone cannot be compared.
     if local.mayHaveUnrecorded {
       do throws(CacheError) { try local.removeAll() } catch {
         local.log(.error, "old values could not be removed", ["error": "\(error)"])
@@ -47,7 +47,7 @@ extension DistributedCache {
   }
 
   func didConnect() {
-    // What was fetched over another connection may be of another server.
+    // Values fetched over another connection may be another server's.
     local.supersedeLoads(news)
     client.endPauses()
     for sender in senders { sender.wake() }
@@ -72,7 +72,7 @@ extension DistributedCache {
     }
   }
 
-  /// Holds every local entry against the server, in the background.
+  /// Compares every local entry with the server, in the background.
   func sweep() {
     if isClosed.load(ordering: .relaxed) { return }
     guard let floor = revalidation.beginSweep() else { return }
@@ -117,12 +117,10 @@ extension DistributedCache {
     for (check, reply) in zip(checks, replies) where !isNewest(reply, check) { try remove(check) }
   }
 
-  /// Removes an entry that was found to be old.
   func remove(_ check: Check) throws(CacheError) {
     try local.invalidate(check.key, below: check.revision.addingClamped(1), news)
   }
 
-  /// What is asked of the server about a local entry, before it is served.
   struct Check: Sendable {
     let key: String
     let command: RemoteCommand
@@ -144,11 +142,9 @@ extension DistributedCache {
   }
 }
 
-// Called by the `QueueSender`.
 extension DistributedCache {
   func watch(_ item: WriteQueue.Item) -> KeyWatch? { item.isRemovalOfAll ? nil : local.watchWrite(item.key, news) }
 
-  /// The server has writes, each with its revision if that is known.
   func didSend(_ writes: [(item: WriteQueue.Item, watch: KeyWatch?, revision: RemoteRevision?)]) {
     for revision in writes.compactMap(\.revision) { follower.note(revision) }
     for (item, watch, revision) in writes {
@@ -161,18 +157,16 @@ extension DistributedCache {
     _ item: WriteQueue.Item, _ watch: KeyWatch?, _ revision: RemoteRevision?
   ) throws(CacheError) {
     guard let revision else {
-      // It was made some time ago, and somebody may have written something else since.
+      // It was made some time ago: there may be a newer one.
       local.supersedeLoads(news)
       return item.isRemovalOfAll ? try removeLocally(item.key) : try local.removeValue(forKey: item.key)
     }
-    switch item.write {
-    case .set(let entry):
+    if item.isRemovalOfAll { return try local.invalidateAll(withPrefix: item.key, below: revision.packed, news) }
+    if let entry = item.entry {
       if queue?.hasNewer(than: item) == true { return }
       if let watch, try store(entry, revision, watch) { return }
-      try local.invalidate(item.key, below: revision.packed, news)
-    case .remove: try local.invalidate(item.key, below: revision.packed, news)
-    case .removeAll: try local.invalidateAll(withPrefix: item.key, below: revision.packed, news)
     }
+    try local.invalidate(item.key, below: revision.packed, news)
   }
 
   /// Stores what the server has as of a revision that was made here.
@@ -197,7 +191,6 @@ final class Revalidation: Sendable {
   private static let limit = 10_000
 
   private struct State {
-    /// Entries with this stamp or a lesser one are to be checked.
     var floor: UInt64 = 0
     var checked: Set<ByteKey> = []
     var isSweeping = false
@@ -219,7 +212,6 @@ final class Revalidation: Sendable {
 
   var isActive: Bool { state.withLock { $0.floor != 0 } }
 
-  /// An entry that was asked for is as the server has it.
   func noteChecked(_ key: String, floor: UInt64) {
     state.withLock { state in
       // What was asked before more was missed says nothing. Without room it is checked again.

@@ -35,7 +35,6 @@ extension DistributedCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?, _ caller: LoadCaller,
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V
   ) async throws -> V {
-    // Whether local values are served, and the new one is stored.
     var isStored = true
     if !servesAll {
       switch try await standing(key, caller) {
@@ -63,7 +62,7 @@ extension DistributedCache {
     _ load: (inout LoadContext) async throws -> V
   ) async throws -> V {
     var turn = try FleetLoad(context.key, self, caller, isAnew: isAnew)
-    // What the server has is older than what waits to be sent.
+    // The server's value is older than a waiting write.
     let isQueued = queue?.find(context.key) != nil
     if !isQueued, let found = try await turn.wait(type, &context) { return found }
     let value: V
@@ -133,7 +132,7 @@ private struct FleetLoad: Sendable {
     }
   }
 
-  /// What has expired, or cannot be read as such a value, is loaded.
+  /// Expired and unreadable values are loaded.
   private mutating func value<V: Codable & Sendable>(
     _ type: V.Type, _ reply: RemoteReply, _ context: inout LoadContext
   ) -> V? {
@@ -155,7 +154,6 @@ private struct FleetLoad: Sendable {
     }
   }
 
-  /// Makes a loaded value the fleet's, if it is to be stored and the lease still holds.
   func publish<V: Codable & Sendable>(_ value: V, _ context: inout LoadContext, expires: Int64) async {
     if !hasLease { return }
     // After a failure the value is stored here by the same path, which reports it.
@@ -177,7 +175,6 @@ private struct FleetLoad: Sendable {
       cache.follower.note(revision)
       context.noteRevision(revision.packed, expires: expires)
     } catch {
-      // The value is this machine's until the server says otherwise.
       lease.releaseLater()
     }
   }
@@ -185,7 +182,6 @@ private struct FleetLoad: Sendable {
   func end() { if hasLease { lease.giveBack() } }
 }
 
-/// The right to load a key for the whole fleet, for a while.
 private struct Lease: Sendable {
   private static let firstPause: Int64 = 20_000_000
   private static let longestPause: Int64 = 5_000_000_000

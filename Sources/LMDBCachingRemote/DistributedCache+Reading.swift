@@ -118,11 +118,9 @@ extension DistributedCache {
   enum Standing {
     /// What is local may be served, and what the server has be stored.
     case local
-    /// What was local is old, and gone.
     case absent
     /// Local values may not be served, nor remote ones stored: the newest is unknown.
     case unservable
-    /// It waits to be sent.
     case waiting(PortableEntry)
     /// A removal waits to be sent. What is local was made after that.
     case removed

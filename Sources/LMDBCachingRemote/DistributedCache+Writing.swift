@@ -133,7 +133,6 @@ extension DistributedCache {
     for write in writes { try local.removeValue(forKey: write.key) }
   }
 
-  /// - Throws: Why some were not made.
   private func didWrite(
     _ writes: [FleetWrite], _ watches: [KeyWatch], _ batches: [WriteBatch], _ replies: [RemoteReply]
   ) throws {
@@ -157,7 +156,6 @@ extension DistributedCache {
   private func didWrite(_ write: FleetWrite, _ revision: RemoteRevision, _ watch: KeyWatch) throws(CacheError) {
     follower.note(revision)
     if let entry = write.entry, try store(entry, revision, watch) { return }
-    // Removed, or there is something newer.
     try local.invalidate(write.key, below: revision.packed, news)
   }
 
@@ -167,13 +165,9 @@ extension DistributedCache {
     guard let queue else { return writes.isEmpty }
     defer { senders.first?.wake() }
     for write in writes {
-      if let entry = write.entry {
-        try queue.add(write.key, .set(entry))
-      } else {
-        try queue.add(write.key, .remove)
-        // After that: what is loaded from now on is not of the time before.
-        try local.removeValue(forKey: write.key)
-      }
+      try queue.add(write.key, write.entry)
+      // After that: what is loaded from now on is not of the time before.
+      if write.entry == nil { try local.removeValue(forKey: write.key) }
     }
     return true
   }
@@ -193,7 +187,7 @@ extension DistributedCache {
   private func removeAll(_ prefix: String, _ caller: LoadCaller) async throws {
     try checkOpen()
     if let queue {
-      try queue.add(prefix, .removeAll)
+      try queue.add(prefix, nil, isRemovalOfAll: true)
       senders.first?.wake()
       return try removeLocally(prefix)
     }

@@ -82,7 +82,6 @@ public final class DistributedCache: Sendable {
     }
     for sender in senders { sender.owner = self }
     senders.first?.predecessors = senders.dropFirst().map(\.queue)
-    // Nothing is known of what the directory holds.
     revalidation.begin(at: local.presentStamp)
     gate.set(.checking, true)
     if configuration.servesUnheardFor != nil { gate.serveUnheard(until: .min) }
@@ -111,7 +110,6 @@ public final class DistributedCache: Sendable {
     work.asyncAfter(deadline: .now() + .seconds(10)) { [weak self] in self?.report() }
   }
 
-  /// Waits for the disk.
   func stop() {
     if isStopped.exchange(true, ordering: .acquiringAndReleasing) { return }
     follower.stop()
@@ -120,7 +118,6 @@ public final class DistributedCache: Sendable {
     for sender in senders { sender.queue.end() }
   }
 
-  /// The process's own.
   var queue: WriteQueue? { senders.first?.queue }
 
   func checkOpen() throws(RemoteTierError) {
@@ -282,7 +279,6 @@ final class LocalGate: Sendable {
   /// Until when local values may be served while nothing is heard, by the monotonic clock.
   private let servedUntil = Atomic<Int64>(.min)
 
-  /// Whether everything may be served.
   @inlinable
   var isOpen: Bool { bits.load(ordering: .acquiring) == 0 }
 

@@ -16,7 +16,6 @@ final class QueueSender: @unchecked Sendable {
   let queue: WriteQueue
   private let client: RemoteClient
   private let names: RemoteNames
-  /// Whose clock the expiries are by.
   private let local: LMDBCache
   private let streamLength: Int
   weak var owner: DistributedCache?
@@ -59,7 +58,6 @@ final class QueueSender: @unchecked Sendable {
   private func sendNext() {
     if isStopped.load(ordering: .acquiring) { return isSending.store(false, ordering: .releasing) }
     if batch.isEmpty {
-      // Reads find what waits here meanwhile.
       if predecessors.contains(where: { $0.count > 0 }) {
         return turns.asyncAfter(deadline: .now() + .milliseconds(5)) { [weak self] in self?.sendNext() }
       }
@@ -91,8 +89,7 @@ final class QueueSender: @unchecked Sendable {
     var writes = WriteBatch(queue: names.queue(queue.identifier), names, streamLength: streamLength)
     let now = local.now
     for (item, _) in isSingle ? batch.prefix(1) : batch[...] {
-      let entry: PortableEntry? = if case .set(let entry) = item.write { entry } else { nil }
-      writes.add(item.key, entry, at: now, number: item.number)
+      writes.add(item.key, item.entry, at: now, number: item.number)
     }
     let count = writes.count
     client.send([writes.command], .write, judge: { WriteBatch.outcomes(of: $0[0], count: count).failure }) {
@@ -127,7 +124,6 @@ final class QueueSender: @unchecked Sendable {
   /// Numbers keep what is sent again from having an effect twice.
   private func didFail(_ error: RemoteTierError) {
     guard error.isAboutOneRequest, !batch.isEmpty else { return sendLater() }
-    // The server answers, and refuses one of the writes.
     if batch.count > 1, !isSingle {
       isSingle = true
       return sendNext()
@@ -174,7 +170,6 @@ struct RemovalOfAll: Sendable {
     let begin = RemoteScript.beginRemoval.command(keys: keys, arguments: [streamLength.bytes] + number)
     guard let revision = try Self.revision(try await client.send([begin], .write, caller)[0]) else { return nil }
     for _ in 0...Self.changesLimit {
-      // Unknown.
       var server = Data("-".utf8)
       let patterns = names.patterns(ofKeysWithPrefix: prefix)
       guard try await remove(patterns.leases, revision, &server, caller),

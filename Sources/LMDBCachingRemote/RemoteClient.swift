@@ -13,7 +13,6 @@ final class RemoteClient: Sendable {
   private let breakers = Mutex<[Purpose: CircuitBreaker]>([.read: CircuitBreaker(), .write: CircuitBreaker()])
   let metrics: RemoteMetrics?
   let onChange: @Sendable (RemoteTierError?) -> Void
-  /// What was counted, but for what waits and the lag.
   let counts = Mutex(RemoteStatistics())
 
   /// - Parameter onChange: Called when a breaker opens, with the failure, and when it closes.
@@ -27,7 +26,7 @@ final class RemoteClient: Sendable {
     self.onChange = onChange
   }
 
-  /// Why requests of a kind are not made, or one at a time; `nil` if they are.
+  /// The failure that suspends requests, if any.
   func suspension(of purpose: Purpose) -> RemoteTierError? {
     breakers.withLock { $0[purpose]!.failure }
   }
@@ -194,7 +193,6 @@ struct CircuitBreaker: Sendable {
   private enum State: Sendable {
     case closed(failures: Int)
     case open(until: Int64)
-    /// One request is under way, since then.
     case trying(since: Int64)
   }
 
@@ -204,7 +202,6 @@ struct CircuitBreaker: Sendable {
   private var state = State.closed(failures: 0)
   private var pause = firstPause
   private var lastFailure = Int64.min
-  /// What it was; `nil` while it is closed.
   private(set) var failure: RemoteTierError?
 
   /// Whether requests failed, and none has succeeded since.

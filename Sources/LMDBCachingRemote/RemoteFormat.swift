@@ -31,7 +31,7 @@ struct RemoteNames: Sendable {
   /// Where the revision of a queue's removal of many is, until that is done.
   func removal(_ identifier: String) -> String { base + "r:" + identifier }
 
-  /// What match the names of the entries whose keys begin so, and those of their leases, for `SCAN`.
+  /// Patterns for `SCAN` of the entries whose keys have a prefix, and of their leases.
   func patterns(ofKeysWithPrefix prefix: String) -> (entries: String, leases: String) {
     (Self.pattern(entryPrefix + prefix), Self.pattern(leasePrefix + prefix))
   }
@@ -96,7 +96,6 @@ struct RemoteRevision: Hashable, Comparable, Sendable {
       number < 1 << Self.countBits
     else { return nil }
     packed = time << Self.countBits | number
-    // None would be later.
     if packed == .max { return nil }
   }
 
@@ -169,7 +168,6 @@ struct RemoteScript: Sendable {
 
     """
 
-  /// What ``endRemoval`` returns on a server that is another one.
   static let anotherServer = Data("another".utf8)
 
   /// Tells the fleet of a removal of many. `KEYS` as of ``beginRemoval``. `ARGV`: the stream's length, the prefix, what
@@ -355,7 +353,7 @@ struct WriteBatch: Sendable {
 
 // Times are nanoseconds since 1970 of the clock that has said when the entry expires.
 extension PortableEntry {
-  /// What is sent of it, and for how long it lives from now on, `nil` for ever; nothing if it has expired.
+  /// The record to send, and how long it lives, `nil` for ever; nothing if it has expired.
   func liveRecord(at now: Int64) -> (bytes: Data, millisecondsToLive: Int?)? {
     let life = millisecondsToLive(at: now)
     return life == 0 ? nil : (record, life)

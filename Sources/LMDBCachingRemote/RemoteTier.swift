@@ -51,7 +51,6 @@ public struct RemoteCommand: Sendable, Hashable {
   init(_ arguments: any RemoteArgument...) { self.arguments = arguments.map(\.bytes) }
 }
 
-/// What stands for itself in a command.
 protocol RemoteArgument {
   var bytes: Data { get }
 }
@@ -144,7 +143,6 @@ public struct RemoteTierError: LocalizedError, Sendable, Equatable, CustomString
     "ASK": .unreachable, "UNBLOCKED": .unreachable,
   ]
 
-  /// What errors without such a word say.
   private static let phrases: [(text: String, code: Code)] = [
     ("max number of clients", .unreachable), ("can't run this command", .refused),
     ("can't access at least one of the keys", .refused), ("Authentication required", .refused),
@@ -162,15 +160,15 @@ public struct RemoteTierError: LocalizedError, Sendable, Equatable, CustomString
     self.init(code ?? Self.phrases.first { reply.contains($0.text) }?.code ?? .failed, reply)
   }
 
-  /// Whether the server answers, and refuses this one request for what is in it: the next one may be another matter.
+  /// Whether the server refuses this request only.
   var isAboutOneRequest: Bool {
     code == .failed && ["Protocol error", "exceeds maximum allowed size"].contains { message.contains($0) }
   }
 
-  /// Whether there is something else under the key than a string, which somebody else has put there.
+  /// Whether another program has put something other than a string under the key.
   var isOfAnotherType: Bool { code == .failed && message.contains("WRONGTYPE") }
 
-  /// Whether the server the connection leads to is no primary that serves: the address may lead to another one by now.
+  /// Whether the server is no primary that serves: the address may lead to another one.
   package static func isOfAnotherServer(reply: String) -> Bool {
     let message = reply.hasPrefix("-") ? String(reply.dropFirst()) : reply
     return ["READONLY", "LOADING", "MASTERDOWN", "MOVED"].contains { message.hasPrefix($0 + " ") }

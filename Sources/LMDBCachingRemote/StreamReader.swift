@@ -3,7 +3,6 @@ import Platform
 
 /// A machine's place in the stream of changes, and the meaning of the server's replies. Does no I/O.
 struct StreamReader: Sendable {
-  /// What a new connection has found.
   enum Connection: Sendable, Equatable {
     /// Whether changes may have been missed.
     case connected(hasGap: Bool)
@@ -11,14 +10,12 @@ struct StreamReader: Sendable {
     case lacks(RemoteCommand)
   }
 
-  /// What was read.
   struct Page: Sendable {
     let changes: [RemoteChange.Entry]
     /// Whether there were no others when it was read.
     let isComplete: Bool
-    /// Whether changes before these were forgotten.
     let isForgotten: Bool
-    /// What was stored here when the page was asked for is of this revision or an earlier one.
+    /// The greatest revision stored here at the request.
     let greatest: RemoteRevision
   }
 
@@ -32,12 +29,11 @@ struct StreamReader: Sendable {
   /// The end of the stream, as of the last reply.
   private(set) var newest = RemoteRevision.none
   private var unconfirmed = UnconfirmedRevisions()
-  /// How it was when the page was asked for that is awaited.
+  /// The greatest unconfirmed revision at the last request.
   private var greatest = RemoteRevision.none
 
   init(_ names: RemoteNames) { self.names = names }
 
-  /// Whether everything was read that there was.
   var isAtEnd: Bool { position >= newest }
 
   /// How much later than the last change that was read the newest one is, in nanoseconds of the server's clock.
@@ -76,7 +72,7 @@ struct StreamReader: Sendable {
     }
   }
 
-  /// What was read and stored before says nothing any more.
+  /// Forgets the revisions stored before.
   private mutating func lose(at position: RemoteRevision) {
     self.position = position
     unconfirmed = UnconfirmedRevisions()
@@ -147,7 +143,6 @@ struct StreamReader: Sendable {
   }
 }
 
-/// What an entry of the stream of changes says.
 enum RemoteChange: Sendable, Equatable {
   /// The entry under a key was set or removed.
   case key(String)
@@ -175,7 +170,6 @@ enum RemoteChange: Sendable, Equatable {
     }
   }
 
-  /// The entries of a reply to `XREAD` of one stream.
   static func changes(in reply: RemoteReply) throws(RemoteTierError) -> [Entry] {
     if case .null = reply { return [] }
     guard case .array(let streams) = reply, streams.count == 1, case .array(let stream) = streams[0], stream.count == 2
@@ -183,7 +177,6 @@ enum RemoteChange: Sendable, Equatable {
     return try entries(in: stream[1])
   }
 
-  /// The entries of a reply to `XRANGE`.
   static func entries(in reply: RemoteReply) throws(RemoteTierError) -> [Entry] {
     guard case .array(let entries) = reply else { throw unexpected(reply) }
     return try entries.map { (entry) throws(RemoteTierError) in

@@ -8,34 +8,26 @@ import Synchronization
 /// get a write, with its revision, when the server has it. The server keeps the number of the last one: a write that is
 /// sent again has one effect.
 final class WriteQueue: Sendable {
-  /// A write that waits.
-  enum Write: Sendable {
-    case set(PortableEntry)
-    case remove
-    /// Of every key that begins so. Everything before it goes first.
-    case removeAll
-  }
-
-  /// Immutable.
   final class Item: Sendable {
     let number: Int
     /// Or a prefix.
     let key: String
-    let write: Write
-    let size: Int
+    /// `nil` for a removal.
+    let entry: PortableEntry?
+    /// Whether every key with the prefix is removed, after all earlier writes.
+    let isRemovalOfAll: Bool
 
-    init(number: Int, key: String, write: Write) {
+    init(number: Int, key: String, entry: PortableEntry?, isRemovalOfAll: Bool = false) {
       self.number = number
       self.key = key
-      self.write = write
-      // What it takes besides what it says is guessed.
-      size = if case .set(let entry) = write { entry.size + 128 } else { key.utf8.count + 128 }
+      self.entry = entry
+      self.isRemovalOfAll = isRemovalOfAll
     }
 
-    var isRemovalOfAll: Bool { if case .removeAll = write { true } else { false } }
+    /// An estimate, in bytes.
+    var size: Int { (entry?.size ?? key.utf8.count) + 128 }
   }
 
-  /// What a read finds.
   enum Found: Sendable {
     case value(PortableEntry, number: Int)
     /// A removal waits. A local value is newer if it was made here.
@@ -43,19 +35,16 @@ final class WriteQueue: Sendable {
   }
 
   struct State {
-    /// By their numbers.
     var items: [Int: Item] = [:]
     /// Their numbers, in order. Those whose place another write took are skipped.
     var order: [Int] = []
     /// Those before it have been sent.
     var head = 0
-    /// The number of the last write of a key.
     var numbers: [ByteKey: Int] = [:]
     var lastNumber = 0
-    /// Removals of many, by their numbers, until they are on the server.
-    var removals: [Int: String] = [:]
+    /// Removals of many, in order, until they are on the server.
+    var removals: [Item] = []
     var size = 0
-    /// What is being sent, in order.
     var batch: [Item] = []
     var isSealed = false
 
@@ -64,7 +53,6 @@ final class WriteQueue: Sendable {
     var isEmpty: Bool { items.isEmpty && batch.isEmpty }
   }
 
-  /// What the server knows the queue as.
   let identifier: String
   private let limit: Int
   let outbox: Outbox?
@@ -97,11 +85,11 @@ final class WriteQueue: Sendable {
   var size: Int { state.withLock { $0.size } }
 
   /// - Throws: `.queueFull`, `.notKept`, `.closed`
-  func add(_ key: String, _ write: Write) throws(RemoteTierError) {
+  func add(_ key: String, _ entry: PortableEntry?, isRemovalOfAll: Bool = false) throws(RemoteTierError) {
     // Released after the lock: the `deinit` of a value may use the cache.
     let replaced = try state.withLock { (state) throws(RemoteTierError) -> [Item] in
       if state.isSealed { throw .cacheClosed }
-      let item = Item(number: state.lastNumber + 1, key: key, write: write)
+      let item = Item(number: state.lastNumber + 1, key: key, entry: entry, isRemovalOfAll: isRemovalOfAll)
       let numbers = state.replaced(by: item)
       if numbers.reduce(state.size + item.size, { $0 - (state.items[$1]?.size ?? 0) }) > limit {
         throw RemoteTierError(
@@ -123,7 +111,7 @@ final class WriteQueue: Sendable {
     // Released after the lock, as above.
     let expired = state.withLock { state -> Item? in
       guard state.numbers[ByteKey(key)] == number, let old = state.items[number] else { return nil }
-      let item = Item(number: number, key: key, write: .remove)
+      let item = Item(number: number, key: key, entry: nil)
       state.items[number] = item
       state.size += item.size - old.size
       return old
@@ -139,17 +127,9 @@ final class WriteQueue: Sendable {
     state.withLock { state in
       if state.isEmpty { return nil }
       let last = state.item(of: key) ?? state.batch.last { ByteKey($0.key) == ByteKey(key) && !$0.isRemovalOfAll }
-      if !state.removals.isEmpty,
-        let removal = state.removals.filter({ key.utf8.starts(with: $0.value.utf8) }).map(\.key).max(),
-        removal > last?.number ?? 0
-      {
-        return .nothing
-      }
-      guard let last else { return nil }
-      switch last.write {
-      case .set(let entry): return .value(entry, number: last.number)
-      case .remove, .removeAll: return .nothing
-      }
+      let removal = state.removals.last(where: { key.utf8.starts(with: $0.key.utf8) })?.number ?? 0
+      if removal > last?.number ?? 0 { return .nothing }
+      return last.map { last in last.entry.map { .value($0, number: last.number) } ?? .nothing }
     }
   }
 }
@@ -191,7 +171,7 @@ extension WriteQueue {
       let settled = state.batch.prefix(count)
       for item in settled {
         state.size -= item.size
-        if item.isRemovalOfAll { state.removals[item.number] = nil }
+        if item.isRemovalOfAll { state.removals.removeAll { $0 === item } }
       }
       state.batch.removeFirst(settled.count)
       if state.isEmpty { gate?.set(.waiting, false) }
@@ -221,7 +201,7 @@ extension WriteQueue.State {
       size -= old.size
       numbers[ByteKey(old.key)] = nil
     }
-    if item.isRemovalOfAll { removals[item.number] = item.key } else { numbers[ByteKey(item.key)] = item.number }
+    if item.isRemovalOfAll { removals.append(item) } else { numbers[ByteKey(item.key)] = item.number }
     items[item.number] = item
     order.append(item.number)
     lastNumber = item.number
@@ -252,15 +232,14 @@ final class Outbox: Sendable {
   private struct Kept: Codable, Sendable {
     let key: String
     /// `nil` for a removal.
-    var record: Data?
-    var isRemovalOfAll = false
+    let record: Data?
+    let isRemovalOfAll: Bool
   }
 
   private static let lockSuffix = ".lock"
   /// Greater ones, which only another program writes, leave none to follow.
   private static let greatestNumber = 1 << 62
 
-  /// What the server knows the queue as.
   let identifier: String
   private let folder: Directory
   private let lock: FileLock
@@ -341,8 +320,7 @@ final class Outbox: Sendable {
 
   /// Survives the death of the process when it returns, and a power cut a moment later.
   func keep(_ item: WriteQueue.Item) throws(RemoteTierError) {
-    var kept = Kept(key: item.key, isRemovalOfAll: item.isRemovalOfAll)
-    if case .set(let entry) = item.write { kept.record = entry.record }
+    let kept = Kept(key: item.key, record: item.entry?.record, isRemovalOfAll: item.isRemovalOfAll)
     do throws(CacheError) {
       try disk.set(kept, forKey: Self.key(item.number))
     } catch {
@@ -378,13 +356,10 @@ final class Outbox: Sendable {
       do throws(CacheError) {
         guard let kept = try disk.value(Kept.self, forKey: entry.key) else { continue }
         isEmpty = false
-        let write: WriteQueue.Write =
-          if let record = kept.record {
-            .set(try local.entry(reading: record, forKey: kept.key))
-          } else {
-            kept.isRemovalOfAll ? .removeAll : .remove
-          }
-        items.append(WriteQueue.Item(number: number, key: kept.key, write: write))
+        var entry: PortableEntry?
+        if let record = kept.record { entry = try local.entry(reading: record, forKey: kept.key) }
+        items.append(
+          WriteQueue.Item(number: number, key: kept.key, entry: entry, isRemovalOfAll: kept.isRemovalOfAll))
       } catch {
         guard error.isOfOneEntry else { throw error }
         noteUnreadable(number, error)

@@ -92,14 +92,14 @@ import Testing
         released { $0 += 1 }
       }
       let entry = try cache.archive(value, forKey: key, expires: 0, cost: nil, tags: [])
-      try queue.add(key, .set(entry))
+      try queue.add(key, entry)
     }
     try add("key")
     try add("key")
     #expect(released.current == 1)
     #expect(queue.expire("key", number: 2) && released.current == 2)
     for key in ["a", "b", "c"] { try add(key) }
-    try queue.add("", .removeAll)
+    try queue.add("", nil, isRemovalOfAll: true)
     #expect(released.current == 5)
     try add("d")
     queue.settle(queue.nextBatch().count)
