@@ -37,7 +37,7 @@ final class RedisSession: @unchecked Sendable {
     case (_, nil): break
     }
     if configuration.database != 0 { add("SELECT", "\(configuration.database)") }
-    add("CLIENT", "SETNAME", configuration.clientName)
+    add("CLIENT", "SETNAME", "lmdb-caching")
     let replies: [RemoteReply]
     do throws(RemoteTierError) {
       replies = try perform(commands, deadline: deadline)

@@ -73,8 +73,6 @@ public struct RedisConfiguration: Sendable {
   /// The time limit for connecting and authenticating: 5 s by default, from 1 ms to an hour. A request waits only for
   /// its own time limit; the connection then serves the next one.
   public var connectTimeLimit = Duration.seconds(5)
-  /// The connections' name in the server's client list: 1 to 64 letters, digits and hyphens.
-  public var clientName = "lmdb-caching"
 
   public init(host: String = "127.0.0.1", port: Int = 6379) { address = .host(host, port: port) }
 
@@ -100,12 +98,6 @@ public struct RedisConfiguration: Sendable {
     try check(
       connectTimeLimit >= .milliseconds(1) && connectTimeLimit <= .seconds(3_600),
       "connectTimeLimit is from 1 ms to an hour; \(connectTimeLimit) is not.")
-    try check(
-      !clientName.isEmpty && clientName.utf8.count <= 64
-        && clientName.utf8.allSatisfy {
-          UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 || 0x30...0x39 ~= $0 || $0 == 0x2D
-        },
-      "The name of a client has 1 to 64 letters, digits and hyphens; \"\(clientName)\" does not.")
   }
 
   /// A server's message, which may quote the password, without it.
@@ -123,7 +115,6 @@ extension RedisConfiguration: CustomReflectable {
       children: [
         "address": address, "username": username as Any, "password": password == nil ? "none" : "not shown",
         "database": database, "connections": connections, "connectTimeLimit": connectTimeLimit,
-        "clientName": clientName,
       ], displayStyle: .struct)
   }
 }

@@ -238,7 +238,6 @@ import Testing
     for count in [Int.min, 0, 1_025] { #expect(isRefused { $0.connections = count }) }
     #expect(isRefused { $0.database = -1 } && isRefused { $0.username = "app" })
     #expect(isRefused { $0.connectTimeLimit = .zero } && isRefused { $0.connectTimeLimit = .seconds(3_601) })
-    for name in ["", "a b", String(repeating: "n", count: 65)] { #expect(isRefused { $0.clientName = name }) }
   }
 
   @Test(arguments: [false, true]) func nobodySeesThePassword(_ isClosing: Bool) throws {
