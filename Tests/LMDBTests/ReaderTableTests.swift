@@ -50,49 +50,6 @@
       #expect(try environment.readers().isEmpty)
     }
 
-    /// Both for an environment open only in other processes, and for one open here.
-    @Test func theTableCanBeReadWithoutOpeningTheEnvironment() throws {
-      let place = try Directory(path: directory.path)
-      #expect(try ReaderTable.read(place) == nil)
-      let holder = try process()
-      #expect(holder.run("put 7") == "ok")
-      #expect(holder.run("hold 3") == "holding")
-      let table = try #require(try ReaderTable.read(place))
-      #expect(table.readers.count == 3 && table.slotsInUse >= 3)
-      #expect(table.readers.allSatisfy { $0.process == holder.identifier && $0.transactionID == 1 })
-      let environment = try open(40)
-      try environment.withReadTransaction { (_) throws(LMDBError) in
-        #expect(try! ReaderTable.read(place)?.readers == environment.readers())
-        #expect(try! ReaderTable.read(place)?.readers.contains { $0.process == getpid() } == true)
-      }
-      // Reading the table must not release this process's locks.
-      try environment.withReadTransaction { (_) throws(LMDBError) in
-        let other = try! process()
-        #expect(other.run("snapshots 1") == "ok")
-        #expect(try! environment.readers().contains { $0.process == getpid() })
-      }
-      environment.close()
-    }
-
-    /// The file is sparse.
-    @Test func aTableThatClaimsToBeHugeIsNone() throws {
-      try open(40).close()
-      let holder = try process()
-      #expect(holder.run("put 7") == "ok")
-      holder.kill()
-      let place = try Directory(path: directory.path)
-      #expect(try ReaderTable.read(place) != nil)
-      guard let file = try place.open("lock.mdb", .writing) else {
-        Issue.record("There is no lock file.")
-        return
-      }
-      // `mtb_numreaders`
-      let offset = 8 + MemoryLayout<pthread_mutex_t>.size + 8
-      try file.write(withUnsafeBytes(of: UInt32.max) { Array($0) }, at: offset)
-      try #require(truncate(directory.path + "/lock.mdb", 1 << 38 + 1 << 20) == 0)
-      #expect(try ReaderTable.read(place) == nil)
-    }
-
     @Test func aFullTableSaysWhatToDo() throws {
       let environment = try open(12)
       defer { environment.close() }

@@ -12,8 +12,13 @@ package struct TreeImage: Equatable, Sendable {
 
   private var nodes: [String: Node] = [:]
 
-  /// - Parameter path: A directory or file. A missing one gives an empty image. Links are not followed.
-  package init(_ path: String) throws { try add(path, as: ".") }
+  /// - Parameters:
+  ///   - path: A directory or file. A missing one gives an empty image. Links are not followed.
+  ///   - names: Files in the directory to leave out.
+  package init(_ path: String, except names: Set<String> = []) throws {
+    try add(path, as: ".")
+    for name in names { nodes["./" + name] = nil }
+  }
 
   private mutating func add(_ path: String, as name: String) throws {
     var status = stat()

@@ -237,8 +237,7 @@ extension Environment {
   static func changingReaderTable<R>(
     _ locks: FileLocks, _ options: Options, _ body: () throws(LMDBError) -> R
   ) throws(LMDBError) -> R {
-    // The file may be read-only; then there are no locks to wait for.
-    if options.isReadOnly { return try body() }
+    guard options.usesLockFile, locks.canLock else { return try body() }
     guard try locks.takeReaderTable(within: options.waits.otherProcesses) else {
       throw lockTimeout(locks, "mdb_txn_begin")
     }

@@ -70,7 +70,9 @@ extension Environment {
         case .busy: return .busy
         case .replaced: return .replaced
         case .open(let environment):
-          if environment.options.contradicts(options) { return .conflict(environment) }
+          if !options.isBrief, environment.options.contradicts(options) {
+            return environment.options.isBrief ? .busy : .conflict(environment)
+          }
           environment.retainOpener()
           return .open(environment)
         }
@@ -207,7 +209,7 @@ struct OpenFiles {
   init(_ directory: Directory, _ options: Environment.Options) throws(LMDBError) {
     self.directory = directory
     // LMDB follows links and opens any kind of file. It must end up with these files.
-    let locks = FileLocks(try Self.openDataFile(directory, options))
+    let locks = try Self.openDataFile(directory, options)
     let data = try locks.identity()
     self.locks = locks
     // The reader table's file grows only while unmapped, so one process at a time opens it.
@@ -258,21 +260,21 @@ struct OpenFiles {
 
   // MARK: - Files
 
-  /// Opens the data file, or creates an empty one, which LMDB treats as new.
-  private static func openDataFile(_ directory: Directory, _ options: Environment.Options) throws(LMDBError) -> File {
-    if !options.isReadOnly {
-      return try system { () throws(SystemError) in
-        try directory.create(EnvironmentFiles.dataName, requiresOneName: true)
+  /// Opens the data file, or creates an empty one, which LMDB treats as new. One that may only be read has no locks.
+  private static func openDataFile(
+    _ directory: Directory, _ options: Environment.Options
+  ) throws(LMDBError) -> FileLocks {
+    try system { () throws(SystemError) in
+      let name = EnvironmentFiles.dataName
+      if !options.isReadOnly { return FileLocks(try directory.create(name, requiresOneName: true)) }
+      do throws(SystemError) {
+        if let file = try directory.open(name, .writing, requiresOneName: true) { return FileLocks(file) }
+      } catch {
+        guard error.finding == nil, [EACCES, EPERM, EROFS].contains(error.errno) else { throw error }
+        if let file = try directory.open(name, requiresOneName: true) { return FileLocks(file, canLock: false) }
       }
+      throw SystemError("openat", directory.path(of: name), errno: ENOENT)
     }
-    guard
-      let file = try system({ () throws(SystemError) in
-        try directory.open(EnvironmentFiles.dataName, requiresOneName: true)
-      })
-    else {
-      throw LMDBError(errno: ENOENT, operation: "openat")
-    }
-    return file
   }
 
   /// Uses `stat` only: opening and closing the file would end the locks of an environment that has it open. Throws for
@@ -291,7 +293,7 @@ struct OpenFiles {
     _ directory: Directory, _ options: Environment.Options
   ) throws(LMDBError) -> FileIdentity? {
     let found = try statusOfLockFile(directory)
-    if options.isReadOnly || !options.usesLockFile { return found?.identity }
+    if !options.usesLockFile { return found?.identity }
     do throws(SystemError) {
       let file = try directory.create(EnvironmentFiles.lockName, requiresOneName: true)
       let status = try file.status()

@@ -92,6 +92,9 @@ public final class Environment: @unchecked Sendable {
   /// Changes with ``adopt(_:)`` and ``reopen()``.
   package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
 
+  /// The largest map size that any process has recorded in the file.
+  package var recordedMapSize: Int { control.pointee.metaPages.recordedMapSize }
+
   /// Running reads of this process.
   package var runningReads: Int { (0..<slots.count).count { !slots[$0].isFree } }
 
@@ -154,6 +157,10 @@ extension Environment {
     /// Whether a lock file separates readers and writers. Without it, no other process may have the files open
     /// (`MDB_NOLOCK`).
     package var usesLockFile = true
+
+    /// Opens to look for a moment: accepts an environment of this process with any options, and openers with other
+    /// options wait until it is closed.
+    package var isBrief = false
 
     /// How long operations wait for each other.
     package var waits = Waits()

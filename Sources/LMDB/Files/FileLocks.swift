@@ -29,8 +29,14 @@ package final class FileLocks: Sendable {
   /// The owner that keeps the writer's lock between this process's transactions.
   private let keeper = Mutex<ObjectIdentifier?>(nil)
 
+  /// Whether the file is open for writing, which locks of bytes need.
+  let canLock: Bool
+
   /// Takes ownership of the data file that LMDB has open or will open.
-  init(_ file: consuming File) { writer = FileLock(file) }
+  init(_ file: consuming File, canLock: Bool = true) {
+    writer = FileLock(file)
+    self.canLock = canLock
+  }
 
   /// For a data file that no environment of this process has open.
   package convenience init?(directory: Directory) throws(LMDBError) {
@@ -116,5 +122,31 @@ package final class FileLocks: Sendable {
 
   private func tryLock(_ place: Int64) throws(LMDBError) -> Bool {
     try system { () throws(SystemError) in try writer.file.tryLockByte(place) }
+  }
+}
+
+/// LMDB's lock file, for inspection outside LMDB.
+package enum LockFile {
+  /// Calls `body`, which may open and close a directory's lock file, while no environment of this process has it open
+  /// or can open it.
+  ///
+  /// Closing any descriptor of a file ends all `fcntl` locks of the process on it. An environment would lose its own
+  /// and appear to belong to a dead process.
+  ///
+  /// - Returns: `nil` if there is such an environment; `body` was not called.
+  package static func whileClosed<R>(
+    in directory: Directory, _ body: () throws(SystemError) -> R
+  ) throws(SystemError) -> R? {
+    let data = try directory.identity(of: EnvironmentFiles.dataName)
+    let lockFile = try directory.identity(of: EnvironmentFiles.lockName)
+    let number = Registry.withLock { registry -> Int? in
+      switch registry.find(directory: directory.identity, data: data, lockFile: lockFile, exactly: false) {
+      case .none: registry.reserve(directory.identity)
+      case .open, .busy, .replaced: nil
+      }
+    }
+    guard let number else { return nil }
+    defer { Registry.withLock { $0.cancel(number) } }
+    return try body()
   }
 }

@@ -9,8 +9,8 @@ import Platform
 /// A data file opened for pread(2) only, so that no damage can raise a signal.
 struct DataFile: ~Copyable {
   private let file: File
-  /// Size in bytes, when opened or last updated.
-  private(set) var size: Int
+  /// Size in bytes, when opened.
+  let size: Int
 
   /// Opens a directory's data file; `nil` if either does not exist.
   ///
@@ -21,15 +21,6 @@ struct DataFile: ~Copyable {
     }
     size = try reading { () throws(SystemError) in try file.status().size }
     self.file = file
-  }
-
-  var identity: FileIdentity {
-    get throws(DataFileError) { try reading { () throws(SystemError) in try file.identity() } }
-  }
-
-  /// Updates the size.
-  mutating func noteSize() throws(DataFileError) {
-    size = try reading { () throws(SystemError) in try file.status().size }
   }
 
   /// Asks the kernel to read the file ahead if it is small enough.

@@ -93,10 +93,10 @@ public struct CacheEntries: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(CacheError) -> CacheEntry? {
       while index == page.entries.count {
         if Task.isCancelled || hasBegun && page.next == nil { return nil }
-        let start = page.next
+        let place = page.next
         page = try await cache.background.perform(.aside) {
           [cache, prefix, pageSize] () throws(CacheError) in
-          try cache.page(withPrefix: prefix, from: start, length: pageSize)
+          try cache.page(withPrefix: prefix, after: place, length: pageSize)
         }
         hasBegun = true
         index = 0
@@ -134,18 +134,18 @@ extension LMDBCache {
   package func forEachPage(
     withPrefix prefix: String = "", pageSize: Int, _ body: ([CacheEntry]) throws -> Bool
   ) throws {
-    var start: EntryPage.Start?
+    var place: EntryPlace?
     repeat {
-      let page = try page(withPrefix: prefix, from: start, length: pageSize)
+      let page = try page(withPrefix: prefix, after: place, length: pageSize)
       if try !page.entries.isEmpty && !body(page.entries) { return }
-      start = page.next
-    } while start != nil
+      place = page.next
+    } while place != nil
   }
 
   fileprivate func page(
-    withPrefix prefix: String, from start: EntryPage.Start?, length: Int
+    withPrefix prefix: String, after place: EntryPlace?, length: Int
   ) throws(CacheError) -> EntryPage {
     try checkOpen()
-    return try store.page(withPrefix: prefix, from: start, length: length)
+    return try store.page(withPrefix: prefix, after: place, length: length)
   }
 }

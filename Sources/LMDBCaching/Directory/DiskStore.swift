@@ -224,11 +224,11 @@ final class DiskStore: Sendable {
 
   /// The first page includes all earlier writes.
   func page(
-    withPrefix prefix: String, from start: EntryPage.Start?, length: Int
+    withPrefix prefix: String, after place: EntryPlace?, length: Int
   ) throws(CacheError) -> EntryPage {
-    if start == nil { try commitPending() }
+    if place == nil { try commitPending() }
     return try database.page(
-      withPrefix: prefix, from: start ?? EntryPage.Start(), length: length, at: clock.now, hiding: journal.hiddenKeys)
+      withPrefix: prefix, after: place, length: length, at: clock.now, hiding: journal.hiddenKeys)
   }
 
   func bytesOnDisk() throws(CacheError) -> Int {

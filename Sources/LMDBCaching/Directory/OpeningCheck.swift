@@ -32,7 +32,9 @@ struct OpeningCheck {
   /// - Throws: `.damagedDatabase` if the file cannot be trusted and cannot be set aside; `.corruptedRecord` if it is
   ///   not a cache of this package. Nothing was changed then.
   func run() throws(CacheError) -> Result {
-    if configuration.disk.verification == .afterUncleanExit, try isMarkedSound() { return Result() }
+    if configuration.disk.verification == .afterUncleanExit, try Self.isMarkedSound(directory, activity) {
+      return Result()
+    }
     // The process lock's file may have been deleted under running processes: journal owners reveal those that write.
     let isAlone = try calling(activity) { () throws(SystemError) in
       guard try processLock.tryOwn() else { return false }
@@ -56,7 +58,7 @@ struct OpeningCheck {
     return try result.get()
   }
 
-  private func isMarkedSound() throws(CacheError) -> Bool {
+  static func isMarkedSound(_ directory: Directory, _ activity: String) throws(CacheError) -> Bool {
     let scope = try calling(activity) { () throws(SystemError) -> CleanExitMark.Scope? in
       guard case .mark(let mark) = try CleanExitMark.read(in: directory) else { return nil }
       return try mark.holds(in: directory) ? mark.scope : nil

@@ -97,10 +97,7 @@ final class ProcessLock: Sendable {
   // MARK: What the processes have in common. With the opening lock held.
 
   /// Returns `nil` if nobody has said yet.
-  func record() throws(SystemError) -> ProcessRecord? {
-    var bytes = [UInt8](repeating: 0, count: ProcessRecord.size)
-    return try lock.file.read(&bytes) ? ProcessRecord(bytes) : nil
-  }
+  func record() throws(SystemError) -> ProcessRecord? { try ProcessRecord(lock.file) }
 
   func write(_ record: ProcessRecord) throws(SystemError) { try lock.file.write(record.bytes, at: 0) }
 }
@@ -120,10 +117,22 @@ struct ProcessRecord: Equatable {
   /// The base of their stamps (``StampClock``), which a recreated database keeps.
   var stampBase: UInt64
 
+  /// Whether neither these processes nor this one can see whether the others live.
+  var isOfOtherNamespace: Bool {
+    let own = ProcessNamespace.current
+    return namespace != 0 && own != 0 && namespace != own
+  }
+
   init(namespace: UInt64, files: EnvironmentFiles, stampBase: UInt64) {
     self.namespace = namespace
     self.files = files
     self.stampBase = stampBase
+  }
+
+  init?(_ file: borrowing File) throws(SystemError) {
+    var bytes = [UInt8](repeating: 0, count: Self.size)
+    guard try file.read(&bytes) else { return nil }
+    self.init(bytes)
   }
 
   init?(_ bytes: [UInt8]) {

@@ -102,11 +102,10 @@ struct StoreOpening {
 
   /// Refuses a directory open in another PID namespace: neither process could see whether the other's readers live.
   private func checkNamespace(_ record: ProcessRecord) throws(CacheError) {
-    let own = ProcessNamespace.current
-    guard record.namespace != 0, own != 0, record.namespace != own else { return }
+    guard record.isOfOtherNamespace else { return }
     throw CacheError(
       .processNamespaceMismatch,
-      "\(directory.path) is open in a process of another PID namespace (pid:[\(record.namespace)], this is pid:[\(own)]): "
+      "\(directory.path) is open in a process of another PID namespace (pid:[\(record.namespace)], this is pid:[\(ProcessNamespace.current)]): "
         + "neither can tell whether the other is alive. Give each container a directory of its own, let them share a PID "
         + "namespace, or close the cache there first.")
   }

@@ -219,17 +219,11 @@ extension EntryDatabase {
   private func list(
     _ prefix: String, at now: Int64, _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction
   ) throws(LMDBError) -> [CacheEntry] {
-    var entries: [CacheEntry] = []
-    var plainCount = 0
-    var start: EntryPage.Start? = EntryPage.Start()
-    while let present = start {
-      if present.isLong { plainCount = entries.count }
-      start = try visitPage(withPrefix: prefix, from: present, length: .max, at: now, txn) { key, header, record in
-        if hidden?.hides(header, under: key) != true { entries.append(CacheEntry(String(utf8: key), header, record)) }
-      }
+    var entries = try page(prefix, after: nil, length: .max, at: now, hidden, txn).entries
+    // Sort in the few long keys, which LMDB stores under digests, behind the others.
+    if let last = entries.last, last.key.isEmpty || last.key.utf8.count > DatabaseKey.maximumLength {
+      entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     }
-    // Sort in the few long keys, which LMDB stores under digests.
-    if entries.count > plainCount { entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } }
     return entries
   }
 
@@ -237,44 +231,38 @@ extension EntryDatabase {
   ///
   /// - Parameter length: The number of records to examine.
   func page(
-    withPrefix prefix: String, from start: EntryPage.Start, length: Int, at now: Int64, hiding hidden: HiddenKeys?
+    withPrefix prefix: String, after place: EntryPlace?, length: Int, at now: Int64, hiding hidden: HiddenKeys?
   ) throws(CacheError) -> EntryPage {
     try reading("Listing \(directoryName)") { (txn) throws(LMDBError) in
-      var page = EntryPage()
-      page.next = try visitPage(withPrefix: prefix, from: start, length: length, at: now, txn) { key, header, record in
-        if hidden?.hides(header, under: key) != true {
-          page.entries.append(CacheEntry(String(utf8: key), header, record))
-        }
-      }
-      return page
+      try page(prefix, after: place, length: length, at: now, hidden, txn)
     }
+  }
+
+  private func page(
+    _ prefix: String, after place: EntryPlace?, length: Int, at now: Int64, _ hidden: HiddenKeys?,
+    _ txn: borrowing ReadTransaction
+  ) throws(LMDBError) -> EntryPage {
+    var page = EntryPage()
+    page.next = try visitPage(withPrefix: prefix, after: place, length: length, at: now, txn) { found, header in
+      if hidden?.hides(header, under: found.key) != true {
+        page.entries.append(CacheEntry(String(utf8: found.key), header, found.bytes))
+      }
+    }
+    return page
   }
 
   /// Visits the live entries among `length` records (at least one): plain keys in byte order, then long ones.
   ///
   /// - Returns: The start of the next page, which may turn out to be empty.
   func visitPage(
-    withPrefix prefix: String, from start: EntryPage.Start, length: Int, at now: Int64,
-    _ txn: borrowing ReadTransaction,
-    _ visit: (_ key: UnsafeRawBufferPointer, RecordHeader, _ record: UnsafeRawBufferPointer) -> Void
-  ) throws(LMDBError) -> EntryPage.Start? {
-    try txn.withCursor { (cursor) throws(LMDBError) in
-      try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
-        let range = start.isLong ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
-        var position = start.last == nil ? try range.first(cursor) : try Self.position(cursor, after: start.last)
-        var count = 0
-        while let entry = position, range.contains(entry.key) {
-          if let header = RecordHeader(entry.value), !header.isExpired(at: now),
-            let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
-            key.hasPrefix(prefix), try !Self.isRemoved(header, in: txn)
-          {
-            visit(key, header, entry.value)
-          }
-          count += 1
-          if count == length { return EntryPage.Start(isLong: start.isLong, last: Array(entry.key)) }
-          position = try cursor.next()
-        }
-        return start.isLong ? nil : EntryPage.Start(isLong: true)
+    withPrefix prefix: String, after place: EntryPlace?, length: Int, at now: Int64, _ txn: borrowing ReadTransaction,
+    _ visit: (FoundRecord, RecordHeader) -> Void
+  ) throws(LMDBError) -> EntryPlace? {
+    let snapshot = try EntrySnapshot(txn, databaseKey, at: now)
+    return try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
+      try snapshot.scan(prefix, after: place, limit: length, .live) { found in
+        if let header = found.header { visit(found, header) }
+        return true
       }
     }
   }
@@ -310,16 +298,9 @@ extension CacheEntry {
   }
 }
 
-struct EntryPage {
-  struct Start {
-    /// Whether the page is among the long keys, stored under digests, which come last.
-    var isLong = false
-    /// The database key of the previous page's last record; `nil` at the start.
-    var last: [UInt8]?
-  }
-
+package struct EntryPage: Sendable {
   /// May be empty even if there is a next page.
-  var entries: [CacheEntry] = []
-  /// `nil` on the last page.
-  var next: Start?
+  package var entries: [CacheEntry] = []
+  /// The end of this page, where the next one starts; `nil` on the last.
+  package var next: EntryPlace?
 }

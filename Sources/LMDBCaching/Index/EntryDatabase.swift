@@ -289,12 +289,23 @@ extension EntryDatabase {
 
   func valueUsage() throws(CacheError) -> ValueUsage {
     try reading("Reading what is in use of the values in \(directoryName)") { (txn) throws(LMDBError) in
-      var usage = ValueUsage(transactionID: txn.id)
-      try txn.forEach(withPrefix: SegmentUsage.keyPrefix) { entry in
-        if let segment = SegmentUsage.segment(ofKey: entry.key) { usage.segments[segment] = SegmentUsage(entry.value) }
-      }
-      return usage
+      try Self.valueUsage(txn)
     }
+  }
+
+  static func valueUsage(_ txn: borrowing ReadTransaction) throws(LMDBError) -> ValueUsage {
+    var usage = ValueUsage(transactionID: txn.id)
+    try txn.forEach(withPrefix: SegmentUsage.keyPrefix) { entry in
+      if let segment = SegmentUsage.segment(ofKey: entry.key) { usage.segments[segment] = SegmentUsage(entry.value) }
+    }
+    return usage
+  }
+
+  /// The stamp up to which a journal is in the database.
+  static func committedStamp(ofJournal journal: UInt64, _ txn: borrowing ReadTransaction) throws(LMDBError) -> UInt64 {
+    try txn.value(WriteSession.committedStampKey(journal)) {
+      $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0
+    } ?? 0
   }
 
   /// The pairs whose committed record still refers to the pointer.

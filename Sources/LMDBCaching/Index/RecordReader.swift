@@ -9,7 +9,7 @@ import Synchronization
 final class RecordReader: Sendable {
   let journal: Journal
   let database: EntryDatabase
-  private let values: ValueReader
+  let values: ValueReader
   let transforms: ValueTransforms
   private let recency: RecencyTable
   private let clock: CacheClock

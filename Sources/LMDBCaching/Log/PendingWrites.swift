@@ -4,13 +4,14 @@ import Platform
 /// The acknowledged writes in journals that a state of the database lacks: from live processes before their next
 /// commit, or from dead ones. A replay commits them (``PeerRecovery``), and inspection shows them, by the same rules:
 /// never an older write over a newer one, and nothing from before a removal of everything.
-struct PendingWrites {
+// Sendable: constant once made; the frames are in the memory of `journals`.
+final class PendingWrites: @unchecked Sendable {
   /// The newest write of a key.
   struct Entry {
     let frame: JournalFrame
     /// Whether the write is a removal, or a put whose value is lost, which still removes the record before it.
     let isRemoval: Bool
-    fileprivate let key: Range<Int>
+    let databaseKey: UnsafeRawBufferPointer
 
     var stamp: UInt64 { frame.stamp }
   }
@@ -24,8 +25,8 @@ struct PendingWrites {
   private(set) var lastStamp: UInt64 = 0
   /// The journals with pending writes, which own the frames.
   private(set) var journals: [JournalImage] = []
-  /// The database keys, concatenated.
-  private var keys: [UInt8] = []
+  /// The memory of database keys that differ from their cache keys.
+  private var ownKeys: [UnsafeMutableRawBufferPointer] = []
 
   init() {}
 
@@ -56,6 +57,8 @@ struct PendingWrites {
     sortEntries()
   }
 
+  deinit { for key in ownKeys { key.deallocate() } }
+
   /// Drops the frames from one lost to a power cut: later writes must not survive without it.
   private static func cutOff(_ frames: inout [JournalFrame], at index: Int) {
     // A batch is kept as a whole, or not at all.
@@ -64,14 +67,18 @@ struct PendingWrites {
     frames.removeSubrange(end...)
   }
 
-  private mutating func add(_ frame: JournalFrame, isValueMissing: Bool, _ databaseKey: DatabaseKey) {
+  private func add(_ frame: JournalFrame, isValueMissing: Bool, _ databaseKey: DatabaseKey) {
     lastStamp = max(lastStamp, frame.stamp)
     switch frame.operation {
     case .put, .remove:
-      let start = keys.count
-      databaseKey.withDatabaseKey(frame.key) { keys += $0 }
+      var key = frame.key
+      if !DatabaseKey.isPlain(key) {
+        let own = UnsafeMutableRawBufferPointer.allocate(byteCount: DatabaseKey.maximumLength, alignment: 1)
+        ownKeys.append(own)
+        key = UnsafeRawBufferPointer(rebasing: own[..<databaseKey.write(key, to: own)])
+      }
       entries.append(
-        Entry(frame: frame, isRemoval: frame.operation == .remove || isValueMissing, key: start..<keys.count))
+        Entry(frame: frame, isRemoval: frame.operation == .remove || isValueMissing, databaseKey: key))
     case .removePrefix: prefixes.append(HiddenKeys.Prefix(bytes: Array(frame.key), stamp: frame.stamp))
     case .removeTag: tags[frame.tag] = max(tags[frame.tag] ?? 0, frame.stamp)
     case .removeAll: clearStamp = max(clearStamp, frame.stamp)
@@ -79,22 +86,17 @@ struct PendingWrites {
   }
 
   /// Sorts by key, and keeps only the newest write of each.
-  private mutating func sortEntries() {
-    let unsorted = entries
-    entries = keys.withUnsafeBytes { keys in
-      func key(_ entry: Entry) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: keys[entry.key]) }
-      var sorted = unsorted
-      sorted.sort { first, second in
-        if key(first).precedes(key(second)) { return true }
-        return key(second).precedes(key(first)) ? false : first.stamp < second.stamp
-      }
-      var newest: [Entry] = []
-      for (index, entry) in sorted.enumerated() {
-        if index + 1 < sorted.count, key(entry).elementsEqual(fast: key(sorted[index + 1])) { continue }
-        newest.append(entry)
-      }
-      return newest
+  private func sortEntries() {
+    entries.sort { first, second in
+      if first.databaseKey.precedes(second.databaseKey) { return true }
+      return second.databaseKey.precedes(first.databaseKey) ? false : first.stamp < second.stamp
     }
+    var newest: [Entry] = []
+    for entry in entries {
+      if let last = newest.last, last.databaseKey.elementsEqual(fast: entry.databaseKey) { newest.removeLast() }
+      newest.append(entry)
+    }
+    entries = newest
   }
 
   /// The segments of the values that the writes refer to.
@@ -106,22 +108,15 @@ struct PendingWrites {
     var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) / 2
-      if withKey(of: middle, { $0.precedes(key) }) { low = middle + 1 } else { high = middle }
+      if entries[middle].databaseKey.precedes(key) { low = middle + 1 } else { high = middle }
     }
     return low
   }
 
   func entry(_ key: UnsafeRawBufferPointer) -> Entry? {
-    if entries.isEmpty { return nil }
     let index = index(atOrAfter: key)
-    guard index < entries.count, withKey(of: index, { $0.elementsEqual(fast: key) }) else { return nil }
+    guard index < entries.count, entries[index].databaseKey.elementsEqual(fast: key) else { return nil }
     return entries[index]
-  }
-
-  func withKey<R, E: Error>(
-    of index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
-  ) throws(E) -> R {
-    try keys.withBytes { (keys) throws(E) in try body(UnsafeRawBufferPointer(rebasing: keys[entries[index].key])) }
   }
 
   // MARK: Who gives way
@@ -157,19 +152,14 @@ extension WriteSession {
       }
     }
     for (tag, stamp) in pending.tags { try removeAll(tag: tag, stamp: stamp) }
-    for (index, entry) in pending.entries.enumerated() {
-      try pending.withKey(of: index) { (key) throws(LMDBError) in
-        guard pending.replaces(try header(forKey: key), by: entry, clearedAt: cleared) else { return }
-        let frame = entry.frame
-        if entry.isRemoval
-          || RecordHeader(frame.record).map({
-            pending.removes($0, under: frame.key, clearedAt: cleared)
-          }) ?? true
-        {
-          _ = try remove(key, of: frame.key) { $0.gives(wayTo: entry.stamp) }
-        } else {
-          try put(frame.record, forKey: key)
-        }
+    for entry in pending.entries {
+      let (key, frame) = (entry.databaseKey, entry.frame)
+      guard pending.replaces(try header(forKey: key), by: entry, clearedAt: cleared) else { continue }
+      let record = RecordHeader(frame.record)
+      if entry.isRemoval || record.map({ pending.removes($0, under: frame.key, clearedAt: cleared) }) ?? true {
+        _ = try remove(key, of: frame.key) { $0.gives(wayTo: entry.stamp) }
+      } else {
+        try put(frame.record, forKey: key)
       }
     }
     metadata.lastStamp = max(metadata.lastStamp, pending.lastStamp)

@@ -98,8 +98,6 @@ package struct CacheCopying {
     configuration.disk.allowsOtherUsers = false
     return try copy(to: place, configuration) { (body, onDamage) in
       try cache.forEachRecord(onDamage: onDamage, body)
-    } moving: { (staged, place) throws(CacheError) in
-      try staged.move(to: place)
     }
   }
 
@@ -120,32 +118,34 @@ package struct CacheCopying {
     let copying = CacheCopying(options: options)
     let place = try NewPlace(url)
     try copying.requireOutside(place, reader.place)
-    return try copying.copy(reader, to: place) { (staged, place) throws(CacheError) in try staged.move(to: place) }
+    return try copying.copy(reader, to: place)
   }
 
   /// - Parameter moving: Moves the copy to its place.
   /// - Throws: `.busy` if the cache is written to in the meantime.
   func copy(
-    _ reader: CacheReader, to place: NewPlace, moving: (StagedCache, NewPlace) throws(CacheError) -> Void
+    _ reader: CacheReader, to place: NewPlace,
+    moving: (StagedCache, NewPlace) throws(CacheError) -> Void = Self.moveToNewPlace
   ) throws(CacheError) -> BackupReport? {
     var configuration = CacheConfiguration()
     configuration.durability = try reader.figures().durability ?? .ordered
-    return try copy(to: place, configuration) { (body, onDamage) in
-      let before = try reader.followedState()
+    let source: Source = { body, onDamage in
+      let before = try reader.state()
       try reader.forEachRecord(selection: .kept, onDamage: onDamage, body)
-      // Uncommitted writes only grow while nothing is committed.
-      let after = try reader.followedState()
-      if !options.isCancelled(), before.position != after.position || before.pendingWrites != after.pendingWrites {
+      if try !options.isCancelled() && reader.state() != before {
         throw CacheError(
           .busy,
           "The cache in \(reader.place.path) was written to while it was copied. Try again when nobody writes to it.")
       }
-    } moving: { (staged, place) throws(CacheError) in
-      try moving(staged, place)
     }
+    return try copy(to: place, configuration, source, moving: moving)
   }
 
   // MARK: The work
+
+  private static func moveToNewPlace(_ staged: StagedCache, _ place: NewPlace) throws(CacheError) {
+    try staged.move(to: place)
+  }
 
   private typealias Source = (
     _ body: (EntryRecord) throws -> Bool, _ onDamage: (CacheError) throws -> Void
@@ -153,7 +153,7 @@ package struct CacheCopying {
 
   private func copy(
     to place: NewPlace, _ configuration: CacheConfiguration, _ source: Source,
-    moving: (StagedCache, NewPlace) throws(CacheError) -> Void
+    moving: (StagedCache, NewPlace) throws(CacheError) -> Void = Self.moveToNewPlace
   ) throws(CacheError) -> BackupReport? {
     var configuration = configuration
     // The copy keeps every entry as it is.

@@ -1,4 +1,3 @@
-import LMDB
 import Platform
 
 /// Reports changes to a cache's entries by any process, read-only (``CacheReader``).
@@ -22,26 +21,11 @@ package final class CacheFollower {
   private let watch: ChangeWatch
   private let mailbox = ChangeMailbox(limit: 4 * pageLength)
   /// At the last complete scan; `nil` without one.
-  private var state: State?
+  private var state: CacheReader.State?
   /// The first expiry of an entry, in nanoseconds since 1970.
   private var nextExpiry = Int64.max
   /// The monotonic time of the next permitted scan.
   var nextLook = Int64.min
-
-  /// Differs after any change.
-  private struct State: Equatable {
-    let position: CacheReader.Position
-    let pendingWrites: Int
-    let clearStamp: UInt64
-  }
-
-  private struct Met {
-    let key: String
-    let stamp: UInt64
-    let expires: Int64
-    /// Only for an unknown entry.
-    let entry: CacheEntry?
-  }
 
   /// - Parameter trackingLimit: The maximum number of entries to track individually.
   package init(_ reader: CacheReader, prefix: String = "", trackingLimit: Int, clock: CacheClock = .system) {
@@ -55,14 +39,12 @@ package final class CacheFollower {
   ///
   /// Returns at once without changes, or if the last scan was too recent: scans take at most a tenth of the time.
   ///
-  /// - Throws: The errors of ``CacheReader/position()`` and `body`. Unreported changes are reported by the next call,
+  /// - Throws: The errors of ``CacheReader/state()`` and `body`. Unreported changes are reported by the next call,
   ///   if they still apply.
   package func follow(_ body: (Event) throws -> Void) throws {
     let start = MonotonicClock.nanoseconds
     if start < nextLook { return }
-    let now = try reader.followedState()
-    let state = State(
-      position: now.position, pendingWrites: now.pendingWrites, clearStamp: now.clearStamp)
+    let state = try reader.state()
     if state == self.state, clock.now < nextExpiry { return }
     self.state = nil
     defer {
@@ -81,22 +63,13 @@ package final class CacheFollower {
     var first = Int64.max
     var place: EntryPlace?
     repeat {
-      let isFirst = watch.isFirstScan
-      let (met, next) = try reader.scan(prefix, after: place, limit: Self.pageLength, .live) {
-        [watch] (found, met: inout [Met], bytes) throws(ReadingFailure) in
-        let key = String(utf8: found.key)
-        let stamp = found.header.stamp
-        let isKnown = isFirst || watch.isKnown(key, stamp: stamp)
-        met.append(
-          Met(key: key, stamp: stamp, expires: found.header.expires, entry: isKnown ? nil : found.entry))
-        bytes += found.key.count
+      let page = try reader.page(withPrefix: prefix, after: place, limit: Self.pageLength)
+      for entry in page.entries {
+        if entry.expires != 0 { first = min(first, entry.expires) }
+        _ = watch.meet(entry.key, stamp: entry.version.stamp, pending: .unknown)
+        try tell(entry, body)
       }
-      for one in met {
-        if one.expires != 0 { first = min(first, one.expires) }
-        _ = watch.meet(one.key, stamp: one.stamp, pending: .unknown)
-        try tell(one.entry, body)
-      }
-      place = next
+      place = page.next
     } while place != nil
     for key in watch.unmet.map(\.key).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
       guard let cause = try reader.cause(ofAbsence: key) else { continue }
@@ -114,26 +87,11 @@ package final class CacheFollower {
     while let change = mailbox.take() {
       if case .set(let key) = change {
         // A removal of everything repeats the entries that were set after it.
-        if let entry = try entry ?? reader.entry(forKey: key) { try body(Event(change: change, entry: entry)) }
+        let own = entry.flatMap { KeyIdentity.same($0.key, key) ? $0 : nil }
+        if let entry = try own ?? reader.entry(forKey: key) { try body(Event(change: change, entry: entry)) }
       } else {
         try body(Event(change: change, entry: nil))
       }
     }
   }
-}
-
-/// A position in a list of entries, after the last one of a page.
-package struct EntryPlace: Hashable, Sendable {
-  /// The database key of that entry; any bytes are valid.
-  package let databaseKey: [UInt8]
-
-  package init(databaseKey: [UInt8]) { self.databaseKey = databaseKey }
-
-  /// The position after a key, whether it exists or not.
-  package init(after key: String) {
-    databaseKey = withUTF8Bytes(of: key) { DatabaseKey().withDatabaseKey($0) { Array($0) } }
-  }
-
-  /// Whether the position is among the long keys, stored under digests, which come last.
-  var isLong: Bool { databaseKey.first.map { $0 >= DatabaseKey.longMarker } ?? false }
 }

