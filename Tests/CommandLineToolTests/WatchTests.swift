@@ -73,7 +73,7 @@ import Testing
     try cache.removeValue(forKey: "a\nb")
     let removed = try line(process.readLine())
     #expect(removed.change == "removed" && removed.key == "a\nb" && removed.size == nil)
-    try cache.set("short", forKey: "short", expires: .after(.milliseconds(400)))
+    try cache.set("short", forKey: "short", expires: .after(.seconds(2)))
     #expect(try line(process.readLine()).change == "set")
     let expired = try line(process.readLine())
     #expect(expired.change == "expired" && expired.key == "short")
