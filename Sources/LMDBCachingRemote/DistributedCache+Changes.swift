@@ -32,12 +32,6 @@ extension DistributedCache {
   func didLoseTrack() {
     // First: values stored after this are fetched after it, and others are older than the stamp.
     local.supersedeLoads(news)
-    // Entries in memory alone cannot be compared.
-    if local.mayHaveUnrecorded {
-      do throws(CacheError) { try local.removeAll() } catch {
-        local.log(.error, "old values could not be removed", ["error": "\(error)"])
-      }
-    }
     revalidation.begin(at: local.presentStamp)
     // After that: a sweep that is just ending looks whether there is more to check when it has opened the gate.
     gate.set(.checking, true)

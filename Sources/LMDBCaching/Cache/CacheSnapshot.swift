@@ -113,8 +113,8 @@ extension LMDBCache {
   /// Keep `body` short: an open snapshot keeps pages from reuse, and the file grows. It reads the disk tier only and
   /// counts no access.
   ///
-  /// - Throws: ``CacheError``, or any error of `body`. `.notCommitted` while a write cannot be committed or is in
-  ///   memory only, since the snapshot would be outdated.
+  /// - Throws: ``CacheError``, or any error of `body`. `.notCommitted` while a write cannot be committed,
+  ///   since the snapshot would be outdated.
   public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R {
     try checkOpen()
     return try store.withSnapshot { transaction in

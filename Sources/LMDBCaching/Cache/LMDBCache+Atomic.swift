@@ -49,7 +49,6 @@ extension LMDBCache {
   ///
   /// - Returns: Whether the entry exists.
   /// - Throws: as ``set(_:forKey:expires:cost:tags:if:)``, and for a transformed value as ``value(_:forKey:)``.
-  ///   `.notCommitted` for an entry that is in memory only.
   @discardableResult
   public func touch(forKey key: String, expires: Expiry) throws(CacheError) -> Bool {
     try touch(forKey: key, expires: expires, unlessAt: nil)
@@ -253,8 +252,7 @@ extension LMDBCache {
   func replace(with new: NewEntry, _ tags: EntryTags?) throws(CacheError) {
     try attempting(new.key) { (_, condition) throws(CacheError) in
       let current = try readableHeader(new.key)
-      let time = if let current { current.expires } else { try expiresAlone(new.key) }
-      return try put(new, expires: time, tags: tags, if: condition ?? .stamp(current?.stamp ?? 0))
+      return try put(new, expires: current?.expires ?? 0, tags: tags, if: condition ?? .stamp(current?.stamp ?? 0))
     }
   }
 
@@ -411,16 +409,8 @@ extension LMDBCache {
     try CacheKey.with(key) { (key) throws(CacheError) in
       // An earlier one may be the time to reload it.
       if tier?.expires(key) == .max { return 0 }
-      if let header = try store.header(key)?.header { return header.expires }
-      return try expiresAlone(key)
+      return try store.header(key)?.header.expires ?? 0
     }
-  }
-
-  /// The expiry of an unrecorded entry, which only the memory tier knows; 0 for never or a missing entry.
-  private func expiresAlone(_ key: CacheKey) throws(CacheError) -> Int64 {
-    guard let tier, try tier.valueAlone(key, in: store) != nil, let time = tier.expires(key), time != .max
-    else { return 0 }
-    return time
   }
 
   /// The header of the live entry under `key`. Throws as ``isPresent(_:)``: an unreadable entry's expiry is unknown.
@@ -439,12 +429,6 @@ extension LMDBCache {
       var isThere = true
       try attempting(key) { (_, condition) throws(CacheError) in
         guard let header = try readableHeader(key) else {
-          if try tier?.valueAlone(key, in: store) != nil {
-            throw CacheError(
-              .notCommitted,
-              "The entry \(quoted(key.string)) is in memory only, since it could not be recorded: its expiry cannot be "
-                + "changed. Set it again when the cause, which health reports, is gone.")
-          }
           isThere = false
           return true
         }

@@ -24,9 +24,7 @@ extension LMDBCache {
     defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) in
       let token = tier?.token(key)
-      guard let record = try reader.readData(key) else {
-        return (try tier?.valueAlone(key, in: store)?.any as? SharedObject)?.object
-      }
+      guard let record = try reader.readData(key) else { return nil }
       let object = try ObjectArchiver.object(
         from: record.payload, format: record.header.format, with: objectCoding, forKey: key.string)
       tier?.keep(TypedMemoryValue(SharedObject(object: object)), key, record, token: token)

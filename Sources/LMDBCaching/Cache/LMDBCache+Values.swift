@@ -77,7 +77,6 @@ extension LMDBCache {
     } keep: { index, found in
       values[index] = unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
-    for index in missing where values[index] == nil { values[index] = try valueAlone(type, keys[index]) }
     return values
   }
 
@@ -119,12 +118,11 @@ extension LMDBCache {
     return try CacheKey.with(key) { (key) throws(CacheError) in try isPresent(key) }
   }
 
-  /// Whether an entry exists, on the disk or in memory.
+  /// Whether an entry exists.
   ///
   /// - Throws: `.unsupportedRecord` and `.corruptedRecord` for an unreadable entry, which must not be overwritten.
   func isPresent(_ key: CacheKey) throws(CacheError) -> Bool {
-    if try reader.entry(key) != nil { return true }
-    return try tier?.valueAlone(key, in: store) != nil
+    try reader.entry(key) != nil
   }
 
   /// Returns a snapshot of the live entries whose keys start with `prefix`, in byte order of their keys. For many entries,
@@ -145,10 +143,9 @@ extension LMDBCache {
   ///   - tags: For ``removeAll(_:)``. Any strings, up to 64 different ones; each takes eight bytes of the entry. The next
   ///     `set` of the key replaces them; ``update(_:forKey:expires:cost:_:)`` and ``touch(forKey:expires:)`` keep them.
   /// - Throws: `.encodingFailed`; `.invalidArgument` for a negative cost, too many tags, a key of more than 16 MiB or a
-  ///   value of 4 GiB or more; `.closed`; with ``Durability/full``, or without a memory tier, also `.notCommitted`,
-  ///   `.noSpace` and `.storageFailed`. Otherwise a full or failing disk does not throw: the value stays in memory while
-  ///   it fits and no other process writes, and ``health`` reports it. A write that throws changes nothing, except that
-  ///   after `.notCommitted` the value is kept and its commit retried. With `.unchanged` also as
+  ///   value of 4 GiB or more; `.closed`. While the disk is full or fails, the journal keeps the value, as ``health``
+  ///   reports; once the journal is full, `.noSpace` or `.storageFailed`, and nothing changes. `.notCommitted` with
+  ///   ``Durability/full``: the value is kept and its commit retried. With `.unchanged` also as
   ///   ``set(_:forKey:expires:cost:tags:if:)``.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String] = []
@@ -214,13 +211,7 @@ extension LMDBCache {
   ) throws(CacheError) {
     if tags != nil { store.journal.tagRemovals.noteUse() }
     guard let value, let tier else { return try didChange(key, outcome, tells: tells) }
-    if outcome.isRecorded {
-      tier.insert(value, key, header, tags, outcome)
-    } else {
-      let isNewest = store.observers.beginPlacing(outcome.stamp)
-      tier.insert(value, key, header, tags, outcome, isNewest: isNewest, onPlaced: store.observers.endPlacing)
-      store.didChange(key, outcome.stamp, by: tier)
-    }
+    tier.insert(value, key, header, tags, outcome)
     if tells { store.noteChange(key, outcome.stamp) }
     try outcome.checkCommitted()
   }
@@ -228,13 +219,7 @@ extension LMDBCache {
   /// Called after a removal, or a write that bypasses the memory tier.
   func didChange(_ key: CacheKey, _ outcome: WriteOutcome, tells: Bool = true) throws(CacheError) {
     if let tier {
-      if outcome.isRecorded {
-        tier.remove(key, stamp: outcome.stamp)
-      } else {
-        _ = store.observers.beginPlacing(outcome.stamp)
-        tier.remove(key, stamp: outcome.stamp, onPlaced: store.observers.endPlacing)
-        store.didChange(key, outcome.stamp, by: tier)
-      }
+      tier.remove(key, stamp: outcome.stamp)
       if tells { store.noteChange(key, outcome.stamp) }
     }
     try outcome.checkCommitted()
@@ -244,8 +229,7 @@ extension LMDBCache {
 
   /// Removes the entry under `key`, if it exists.
   ///
-  /// - Throws: `.invalidArgument` for a key of more than 16 MiB; `.closed`; with ``Durability/full``, or without a
-  ///   memory tier, also `.notCommitted`, `.noSpace` and `.storageFailed`.
+  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``.
   public func removeValue(forKey key: String) throws(CacheError) {
     try checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in try didChange(key, store.remove(key, by: tier)) }
@@ -255,16 +239,14 @@ extension LMDBCache {
   /// ``CacheSelection/createdBefore(_:)`` in turn.
   ///
   /// All entries, a prefix or a tag take as long as one entry: the removal is recorded, which hides all older entries at
-  /// once. Earlier writes never come back, even from journals of processes that die. If the disk is full or fails,
-  /// ``health`` reports it, and this process finds nothing, but entries may reappear after it dies. With
-  /// ``Durability/full``, and for tags, it throws instead and removes nothing.
+  /// once. Earlier writes never come back, even from journals of processes that die. On a full disk it makes room for
+  /// itself.
   ///
   /// Entries with a removed tag are deleted from the files within seconds, or later after many removals; ``count`` and
   /// ``totalCost`` include them until then. A process that was suspended for more than an hour loses its uncommitted
   /// writes of tagged entries, because the removals of that time may be forgotten.
   ///
-  /// - Throws: `.invalidArgument` for a date that is not a number; `.closed`, `.noSpace`, `.storageFailed` and similar;
-  ///   with ``Durability/full`` also `.notCommitted`.
+  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; `.invalidArgument` for a date that is not a number.
   public func removeAll(_ selection: CacheSelection = .all) throws(CacheError) {
     try checkOpen()
     switch selection {
@@ -369,7 +351,7 @@ extension LMDBCache {
       let removal = mark.map { store.journal.tagRemovals.words.latest(of: $0.tags) } ?? 0
       if let found = try store.header(key), found.header.stamp == stamp {
         memory.revalidate(key, stamp: stamp, validated: found.validated)
-      } else if try memory.valueAlone(key, in: store) == nil {
+      } else {
         return memory.discard(key, stamp: stamp)
       }
       mark?.noteOutlived(removal)
@@ -413,8 +395,7 @@ extension LMDBCache {
     let found = try load(key, isData: type == Data.self) { (format, bytes) throws(CacheError) -> MemoryValue in
       TypedMemoryValue.make(try Self.decode(type, format, bytes, key), archiveLength: bytes.count)
     }
-    guard let found else { return try valueAlone(type, key) }
-    return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+    return found.map { unsafeDowncast($0, to: TypedMemoryValue<V>.self).value }
   }
 
   /// Reads a value without a memory tier.
@@ -512,13 +493,4 @@ extension LMDBCache {
     try ValueArchiver.value(type, from: bytes, format: format, forKey: key)
   }
 
-  /// Finds a value that is in memory only, because the disk fails, under another type or during a removal of many
-  /// entries.
-  @usableFromInline
-  func valueAlone<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    // Two steps: a cast to an optional type would turn a missing value into a value, nil.
-    guard let found = try CacheKey.with(key, { (key) throws(CacheError) in try tier?.valueAlone(key, in: store) })
-    else { return nil }
-    return found.any as? V
-  }
 }

@@ -33,10 +33,9 @@ import Synchronization
 /// reuse, so the file grows with every commit up to ``CacheConfiguration/Disk/mapSize`` and the limits. Programs that
 /// write to the database with LMDB directly get none of these guarantees.
 ///
-/// **Errors.** An unreadable entry is an error and stays in place. When the disk is full or fails, the cache continues
-/// in memory and ``health`` reports it; unrecorded writes are lost if the process dies, and older entries may reappear.
-/// With ``Durability/full``, or without a memory tier, writes throw then and change nothing; batches and removals by tag
-/// always do.
+/// **Errors.** An unreadable entry is an error and stays in place. While the disk is full or fails, writes are kept in a
+/// few megabytes of memory, and committed when there is room; ``health`` reports it. Other processes do not see them, and
+/// they are lost if the process dies. When that memory is full, writes throw and change nothing.
 public final class LMDBCache: Sendable {
   let store: DiskStore
   let configuration: CacheConfiguration
@@ -145,11 +144,10 @@ public final class LMDBCache: Sendable {
 
   /// Commits pending writes and closes this object; later calls throw ``CacheError/Code/closed``, except another
   /// `close()`. The files are closed with the last cache of this process on the directory. Releasing the object closes
-  /// it too; recorded writes are safe without a call.
+  /// it too; writes are safe without a call.
   ///
-  /// - Throws: `.notCommitted` if the last writes could not be committed; they are in the journal. `.noSpace` or
-  ///   `.storageFailed` if a write since the last ``flush()`` could not be recorded and is lost. The cache is closed
-  ///   anyway.
+  /// - Throws: `.notCommitted` if the last writes could not be committed: they are in the journal, or lost if its file
+  ///   could not take them. The cache is closed anyway.
   public func close() throws(CacheError) {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     memory.close()
@@ -182,8 +180,7 @@ public final class LMDBCache: Sendable {
 
   /// Makes all earlier writes safe from a power cut, in every durability mode.
   ///
-  /// - Throws: `.notCommitted` while commits fail; they are retried. Once, `.noSpace` or `.storageFailed` if a write
-  ///   since the last call could not be recorded and is in memory only. `.closed`.
+  /// - Throws: `.notCommitted` while commits fail; they are retried. `.closed`.
   public func flush() throws(CacheError) {
     try checkOpen()
     try store.flush()

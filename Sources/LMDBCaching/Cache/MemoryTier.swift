@@ -188,13 +188,12 @@ public final class MemoryTier: Sendable {
   }
 
   func insert(
-    _ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome,
-    isNewest: Bool? = nil, onPlaced: (() -> Void)? = nil
+    _ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome
   ) {
     _ = memory.insert(
       key.string, hash: key.hash, value: tagged(value, tags, outcome.stamp), cost: header.cost,
       expires: header.servedFromMemory,
-      stamp: outcome.stamp, validated: outcome.validated, isNewest: isNewest, onPlaced: onPlaced)
+      stamp: outcome.stamp, validated: outcome.validated)
   }
 
   @inline(__always)
@@ -204,9 +203,7 @@ public final class MemoryTier: Sendable {
   }
 
   /// Removes the entry after a write that bypasses this tier.
-  func remove(_ key: CacheKey, stamp: UInt64, onPlaced: (() -> Void)? = nil) {
-    memory.remove(key.string, hash: key.hash, stamp: stamp, onPlaced: onPlaced)
-  }
+  func remove(_ key: CacheKey, stamp: UInt64) { memory.remove(key.string, hash: key.hash, stamp: stamp) }
 
   func revalidate(_ key: CacheKey, stamp: UInt64, validated: UInt64) {
     memory.revalidate(key.string, hash: key.hash, stamp: stamp, validated: validated)
@@ -218,21 +215,6 @@ public final class MemoryTier: Sendable {
     let access = memory.access(key.string, hash: key.hash) { entry in entry.stamp == stamp ? entry.value : nil }
     if case .hit(let value) = access { return value }
     return nil
-  }
-
-  /// Returns an unrecorded value, whatever its type. Call it if the disk lacks the entry: unless another process has
-  /// written since or a removal of many is under way, the value here was not removed. Any write of another process
-  /// drops it, as it may have removed the entry.
-  func valueAlone(_ key: CacheKey, in store: DiskStore) throws(CacheError) -> MemoryValue? {
-    guard store.observers.haveUnrecorded.load(ordering: .acquiring) else { return nil }
-    let position = store.foreignPosition
-    let access = memory.access(key.string, hash: key.hash) { entry in
-      entry.validated >= position ? (entry.value, entry.stamp) : nil
-    }
-    guard case .hit((let value, let stamp)) = access, !store.observers.isBeingRemoved(key.string, writtenAt: stamp)
-    else { return nil }
-    if let mark = value.tagMark, try store.isRemoved(mark.tags, writtenAt: stamp) { return nil }
-    return value
   }
 
   /// Afterwards nothing is read from here, and every ``EntryContent`` is stale.
@@ -263,13 +245,9 @@ public final class MemoryTier: Sendable {
 }
 
 extension MemoryTier: DiskStoreObserver {
-  func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) {
+  func willChange(_ key: String, hash: UInt64, stamp: UInt64) {
     loads.noteWrite(key)
-    if isReadable {
-      memory.announce(key, hash: hash, stamp: stamp)
-    } else {
-      memory.advanceStripe(hash: hash, to: stamp)
-    }
+    memory.announce(key, hash: hash, stamp: stamp)
   }
 
   func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {
@@ -283,7 +261,7 @@ extension MemoryTier: DiskStoreObserver {
     changing.store(0, ordering: .releasing)
   }
 
-  func willRemove(_ scope: HiddenKeys.Scope, stamp: UInt64) {
+  func willRemove(_ scope: KeyScope, stamp: UInt64) {
     loads.noteRemoval(scope)
     memory.advanceAllStripes(to: stamp)
     versions.advanceAll()

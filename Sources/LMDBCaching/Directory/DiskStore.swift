@@ -62,8 +62,8 @@ final class DiskStore: Sendable {
     journal = Journal(
       lock: lock, clock: clock,
       stamps: StampClock(base: opened.metadata.stampBase, last: opened.metadata.lastStamp),
-      makeFile: { () throws(CacheError) in
-        try JournalFolder(cache: currentDirectory.value).makeFile(size: journalSize)
+      makeFile: { (identifier) throws(CacheError) in
+        try JournalFolder(cache: currentDirectory.value).makeFile(size: journalSize, identifier)
       })
     database = EntryDatabase(
       opened.environment, databaseKey, directoryName: directory.path, position: opened.environment.lastPosition(),
@@ -182,8 +182,7 @@ final class DiskStore: Sendable {
     journal.lock.withLock {
       switch journal.state.gate {
       case .ended: .closed
-      case .open: journal.unrecorded.map { .memoryOnly($0) } ?? .healthy
-      case .failing(let failure): .memoryOnly(failure.error)
+      case .open, .failing: journal.failure.map { .memoryOnly($0) } ?? .healthy
       case .closing(let failure): failure.map { .memoryOnly($0.error) } ?? .healthy
       }
     }
@@ -192,7 +191,7 @@ final class DiskStore: Sendable {
   /// Makes ``health`` report a value that was not stored for a while, because its writer got no error.
   func noteUnstored(_ error: CacheError) {
     // ``health`` reports failed commits in any case.
-    if error.code != .notCommitted { journal.lock.withLock { journal.noteNotRecorded(error) } }
+    if error.code != .notCommitted { journal.lock.withLock { journal.noteUnstored(error) } }
   }
 
   // MARK: Waiting
@@ -201,7 +200,7 @@ final class DiskStore: Sendable {
 
   /// Makes all writes so far safe from a power cut, in every durability mode.
   func flush() throws(CacheError) {
-    try journal.flush()
+    try commitPending()
     try synchronize()
   }
 
@@ -219,7 +218,7 @@ final class DiskStore: Sendable {
   /// The live entries whose keys start with `prefix`, in byte order, from one snapshot.
   func entries(withPrefix prefix: String) throws(CacheError) -> [CacheEntry] {
     try commitPending()
-    return try database.entries(withPrefix: prefix, at: clock.now, hiding: journal.hiddenKeys)
+    return try database.entries(withPrefix: prefix, at: clock.now)
   }
 
   /// The first page includes all earlier writes.
@@ -228,7 +227,7 @@ final class DiskStore: Sendable {
   ) throws(CacheError) -> EntryPage {
     if place == nil { try commitPending() }
     return try database.page(
-      withPrefix: prefix, after: place, length: length, at: clock.now, hiding: journal.hiddenKeys)
+      withPrefix: prefix, after: place, length: length, at: clock.now)
   }
 
   func bytesOnDisk() throws(CacheError) -> Int {
@@ -258,7 +257,7 @@ final class DiskStore: Sendable {
     } catch {
       guard error.isOfFullDisk else { throw error }
       // What waits need not be committed if it goes, too.
-      if isOfAll, durability != .full { return try removeAll(withPrefix: nil, by: nil).checkCommitted() }
+      if isOfAll { return try removeAll(withPrefix: nil, by: nil).checkCommitted() }
       // Trimming makes room for what waits. One job: a commit in between would take the reserve.
       try repeatingOnFullDisk { () throws(CacheError) in
         try writer.run { [self] in
@@ -279,7 +278,7 @@ final class DiskStore: Sendable {
     try writer.run {}
     try repeatingOnFullDisk { () throws(CacheError) in
       writer.forgetFailure()
-      try journal.commitPending(includesHidden: true)
+      try journal.commitPending()
     }
     try writer.run { [self] in
       giveSpaceBack()
@@ -350,7 +349,7 @@ extension DiskStore {
 
   /// Ends one opening. The last one commits pending writes, ends the writer thread and closes the files.
   ///
-  /// - Throws: `.notCommitted` if a commit failed: the journal keeps the writes, but values only in memory are lost.
+  /// - Throws: `.notCommitted` if a commit failed: the journal's file keeps the writes, but those in memory are lost.
   func release() throws(CacheError) {
     guard OpenDirectories.release(self) else { return }
     let result = outcome { () throws(CacheError) in try finish() }
@@ -365,6 +364,7 @@ extension DiskStore {
     let failure = writer.close()
     maintenance.recordLastMetrics()
     for observer in observers.removeAll() { observer.storeWillClose() }
+    let isLost = journal.lock.withLock { journal.uncommitted.contains { !$0.isMapped && !$0.isEmpty } }
     let location = journal.end()
     values.close()
     defer {
@@ -386,12 +386,14 @@ extension DiskStore {
       try calling(activity) { try JournalFolder(cache: place.directory).remove(location.identifier, location.identity) }
     }
     if let failure {
+      let fate =
+        isLost
+        ? "those that its journal could not take are lost."
+        : "they are in its journal and are applied when it is opened again."
       throw CacheError(
-        .notCommitted,
-        "The cache in \(directory) was closed with writes that could not be committed; they are in its journal and "
-          + "are applied when it is opened again.", underlying: failure.error)
+        .notCommitted, "The cache in \(directory) was closed with writes that could not be committed; \(fate)",
+        underlying: failure.error)
     }
-    if let failure = journal.takeUnrecorded("is lost") { throw failure }
     for step in [end, unlocking, removal] { try step.get() }
   }
 
@@ -445,8 +447,7 @@ extension DiskStore {
 
   /// Calls `body` with a snapshot that includes every write that returned before.
   func withSnapshot<R>(_ body: (borrowing ReadTransaction) -> R) throws(CacheError) -> R {
-    // Hidden entries are older than acknowledged writes, and would otherwise be in the snapshot.
-    try journal.commitPending(includesHidden: true)
+    try commitPending()
     return try database.reading("Opening a snapshot of \(directory)") { (txn) throws(LMDBError) in body(txn) }
   }
 

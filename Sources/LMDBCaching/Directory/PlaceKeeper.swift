@@ -117,7 +117,7 @@ final class PlaceKeeper: StorePart, @unchecked Sendable {
     }
     if displacement.contains(.journal) {
       // Recovery cannot find an unlinked journal, so commit its pending writes at once.
-      try journal.lock.withLock { () throws(CacheError) in try journal.renewFile() }
+      journal.lock.withLock { journal.renewFile() }
       untoldJournal = journal.identifier
     }
     store.didReopen()
@@ -142,8 +142,8 @@ final class PlaceKeeper: StorePart, @unchecked Sendable {
 
   /// The journal continues after stamps committed to the old files; a replay would otherwise find a gap.
   private func noteCommittedStamp(in environment: Environment) throws(CacheError) {
-    guard let identifier = journal.identifier else { return }
-    let stamp = store.committer.committedStamp
+    let (identifier, stamp) = (journal.identifier, store.committer.committedStamp)
+    if stamp == 0 { return }
     try calling("Reopening the cache in \(database.directoryName)") {
       let transaction = try environment.beginWrite()
       try WriteSession.setCommittedStamp(stamp, ofJournal: identifier, transaction)

@@ -202,24 +202,21 @@ extension EntryDatabase {
 }
 
 extension EntryDatabase {
-  /// The live entries whose keys start with `prefix`, in byte order, from one snapshot, without `hidden` ones, which
-  /// have newer values in memory.
-  func entries(
-    withPrefix prefix: String, at now: Int64, hiding hidden: HiddenKeys?
-  ) throws(CacheError) -> [CacheEntry] {
-    try reading("Listing \(directoryName)") { (txn) throws(LMDBError) in try list(prefix, at: now, hidden, txn) }
+  /// The live entries whose keys start with `prefix`, in byte order, from one snapshot.
+  func entries(withPrefix prefix: String, at now: Int64) throws(CacheError) -> [CacheEntry] {
+    try reading("Listing \(directoryName)") { (txn) throws(LMDBError) in try list(prefix, at: now, txn) }
   }
 
   func entries(
     withPrefix prefix: String, at now: Int64, in txn: borrowing ReadTransaction
   ) throws(CacheError) -> [CacheEntry] {
-    try accessing("Listing \(directoryName)") { try list(prefix, at: now, nil, txn) }
+    try accessing("Listing \(directoryName)") { try list(prefix, at: now, txn) }
   }
 
   private func list(
-    _ prefix: String, at now: Int64, _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction
+    _ prefix: String, at now: Int64, _ txn: borrowing ReadTransaction
   ) throws(LMDBError) -> [CacheEntry] {
-    var entries = try page(prefix, after: nil, length: .max, at: now, hidden, txn).entries
+    var entries = try page(prefix, after: nil, length: .max, at: now, txn).entries
     // Sort in the few long keys, which LMDB stores under digests, behind the others.
     if let last = entries.last, last.key.isEmpty || last.key.utf8.count > DatabaseKey.maximumLength {
       entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -227,26 +224,23 @@ extension EntryDatabase {
     return entries
   }
 
-  /// One page of ``entries(withPrefix:at:hiding:)``, in its own transaction. Long keys come last.
+  /// One page of ``entries(withPrefix:at:)``, in its own transaction. Long keys come last.
   ///
   /// - Parameter length: The number of records to examine.
   func page(
-    withPrefix prefix: String, after place: EntryPlace?, length: Int, at now: Int64, hiding hidden: HiddenKeys?
+    withPrefix prefix: String, after place: EntryPlace?, length: Int, at now: Int64
   ) throws(CacheError) -> EntryPage {
     try reading("Listing \(directoryName)") { (txn) throws(LMDBError) in
-      try page(prefix, after: place, length: length, at: now, hidden, txn)
+      try page(prefix, after: place, length: length, at: now, txn)
     }
   }
 
   private func page(
-    _ prefix: String, after place: EntryPlace?, length: Int, at now: Int64, _ hidden: HiddenKeys?,
-    _ txn: borrowing ReadTransaction
+    _ prefix: String, after place: EntryPlace?, length: Int, at now: Int64, _ txn: borrowing ReadTransaction
   ) throws(LMDBError) -> EntryPage {
     var page = EntryPage()
     page.next = try visitPage(withPrefix: prefix, after: place, length: length, at: now, txn) { found, header in
-      if hidden?.hides(header, under: found.key) != true {
-        page.entries.append(CacheEntry(String(utf8: found.key), header, found.bytes))
-      }
+      page.entries.append(CacheEntry(String(utf8: found.key), header, found.bytes))
     }
     return page
   }

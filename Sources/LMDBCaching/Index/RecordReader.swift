@@ -133,13 +133,10 @@ final class RecordReader: Sendable {
   ) throws(CacheError) -> StoredRecord<P>? {
     var found: StoredRecord<P>??
     if journal.hasPending.load(ordering: .acquiring) {
-      var hidden: UInt64 = 0
-      found = try withPendingRecord(key, hidden: &hidden) { record, position in
+      found = try withPendingRecord(key) { record, position in
         outcome { () throws(CacheError) in try database.parse(record, key, position, copy) }
       }
-      if hidden > 0 {
-        found = .some(try database.record(key, copy: copy).flatMap { $0.header.stamp > hidden ? $0 : nil })
-      } else if case .some(.some(let waiting)) = found, let tags = waiting.tags,
+      if case .some(.some(let waiting)) = found, let tags = waiting.tags,
         try isRemoved(tags, writtenAt: waiting.header.stamp)
       {
         // The database may have another process's later write; the pending write replaced anything older.
@@ -181,12 +178,10 @@ final class RecordReader: Sendable {
   }
 
   /// Calls `body` with an uncommitted record. Returns `nil` if the database must be asked, and `.some(nil)` for a
-  /// removal or with `hidden` set.
-  ///
-  /// - Parameter hidden: Set to a stamp if an unrecorded write hides the database's values up to it.
+  /// removal.
   @inline(__always)
   private func withPendingRecord<R>(
-    _ key: CacheKey, hidden: inout UInt64, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
+    _ key: CacheKey, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
   ) throws(CacheError) -> R?? {
     journal.lock.lock()
     defer { journal.lock.unlock() }
@@ -195,9 +190,6 @@ final class RecordReader: Sendable {
     switch journal.lookup(key, position: position) {
     case .unknown: return nil
     case .removed: return .some(nil)
-    case .hidden(let stamp):
-      hidden = stamp
-      return .some(nil)
     case .found(let frame): return .some(try body(frame.record, position).get())
     }
   }
@@ -224,16 +216,14 @@ final class RecordReader: Sendable {
     }
   }
 
-  /// What a pending or committed record gives that is neither hidden nor removed by a tag.
+  /// What a pending or committed record gives that is not removed by a tag.
   private func newest<T>(
     _ key: CacheKey, pending: (UnsafeRawBufferPointer, UInt64) -> Result<T?, CacheError>,
     committed: () throws(CacheError) -> T?, facts: (T) -> (stamp: UInt64, tags: EntryTags?)
   ) throws(CacheError) -> T? {
     var found: T??
     if journal.hasPending.load(ordering: .acquiring) {
-      var hidden: UInt64 = 0
-      found = try withPendingRecord(key, hidden: &hidden, pending)
-      if hidden > 0 { found = .some(try committed().flatMap { facts($0).stamp > hidden ? $0 : nil }) }
+      found = try withPendingRecord(key, pending)
     }
     if found == nil { found = .some(try committed()) }
     guard case .some(.some(let first)) = found else { return nil }
@@ -259,9 +249,6 @@ final class RecordReader: Sendable {
     return CacheEntry(key.string, header, record)
   }
 
-  /// Whether only the memory tier has the newest value, because it could not be recorded.
-  func isHidden(_ key: CacheKey) -> Bool { journal.isHidden(key, position: database.foreignPosition) }
-
   // MARK: In a snapshot
 
   /// Reads from a snapshot, without counting an access.
@@ -286,8 +273,7 @@ final class RecordReader: Sendable {
     var isElsewhere = journal.hasPending.load(ordering: .acquiring)
     if isElsewhere {
       // A pending record moves when it is committed, and must be copied under the lock.
-      var hidden: UInt64 = 0
-      let pending: Void?? = try withPendingRecord(key, hidden: &hidden) { _, _ in .success(()) }
+      let pending: Void?? = try withPendingRecord(key) { _, _ in .success(()) }
       isElsewhere = pending != nil
     }
     var isFound = false

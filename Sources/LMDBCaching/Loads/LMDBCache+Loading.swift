@@ -146,7 +146,6 @@ extension LMDBCache {
       return try CacheKey.with(request.key) { (key) throws(CacheError) in
         let token = tier?.token(key)
         guard let record = try reader.keptRecord(key) else {
-          if let value = try valueAlone(V.self, key.string) { return .served(value) }
           store.counters.misses.increment()
           return .unserved(fallback: nil)
         }

@@ -34,7 +34,7 @@ final class LoadWatch: @unchecked Sendable {
   /// The next write, under the lock already held, only removes an entry that is older than a remote tier's.
   func expectInvalidation() { isInvalidating = !loads.isEmpty }
 
-  func noteRemoval(_ scope: HiddenKeys.Scope) {
+  func noteRemoval(_ scope: KeyScope) {
     for (key, loads) in loads {
       for load in loads {
         if case .tag(let hash) = scope {

@@ -5,8 +5,7 @@ import Synchronization
 extension Journal {
   var situation: JournalSituation {
     JournalSituation(
-      hasSealed: !state.sealed.isEmpty, canSeal: !state.spare.isEmpty || state.active == nil,
-      hidesKeys: !state.hidden.isEmpty,
+      hasSealed: !state.sealed.isEmpty || state.unreplayed != nil,
       active: state.active.map {
         JournalSituation.Active(
           isEmpty: $0.isEmpty, isQuarterFull: $0.used >= $0.capacity / 4,
@@ -16,26 +15,18 @@ extension Journal {
   }
 
   /// The number of the segment with the newest write.
-  var lastWritten: Int { state.active.map { $0.isEmpty ? $0.number - 1 : $0.number } ?? 0 }
+  var lastWritten: Int { state.active.map { $0.isEmpty ? $0.number - 1 : $0.number } ?? state.lastNumber }
 
   /// Returns the sealed segments to commit, after sealing the active one if there is none.
   func beginCommit() -> CommitBatch {
-    if state.sealed.isEmpty && !state.spare.isEmpty { sealActive() }
-    let batch = CommitBatch(
-      segments: state.sealed, hidden: state.hidden, isComplete: state.active.map(\.isEmpty) ?? true,
-      journal: state.file?.identifier)
+    if state.sealed.isEmpty { sealActive(state.spare.popLast()) }
+    let batch = CommitBatch(segments: state.sealed, journal: state.identifier)
     state.committingNumber = batch.segments.last?.number ?? state.committingNumber
     return batch
   }
 
   /// The removals of many entries that wait, except those of atomic batches. On a full disk they are committed first.
-  var removals: HiddenKeys {
-    var removals = state.hidden
-    for segment in state.sealed + [state.active].compactMap(\.self) where !segment.removals.isEmpty {
-      removals.formUnion(segment.removals)
-    }
-    return removals
-  }
+  var removals: [JournalSegment.PrefixRemoval] { uncommitted.flatMap(\.removals) }
 
   /// Recycles a committed batch's segments.
   func didCommit(_ batch: CommitBatch, _ report: CommitReport) {
@@ -55,10 +46,14 @@ extension Journal {
     } else if report.isSynchronized {
       state.unsynchronized = nil
     }
-    // Older writes in the active segment must stay hidden.
-    if batch.isComplete { state.hidden.subtract(batch.hidden) }
+    retryFile()
     if state.hasConditional { settleExclusiveUse() }
-    let isEmpty = state.sealed.isEmpty && state.active.map(\.isEmpty) ?? true && state.hidden.isEmpty
+    unmarkIfCommitted()
+  }
+
+  /// Readers skip the lock while nothing is pending.
+  func unmarkIfCommitted() {
+    let isEmpty = state.sealed.isEmpty && state.active.map(\.isEmpty) ?? true && state.unreplayed == nil
     if isEmpty { hasPending.store(false, ordering: .releasing) }
   }
 
@@ -82,7 +77,7 @@ extension Journal {
     }
     precondition(state.spare.allSatisfy(\.isEmpty), "a spare segment holds frames")
     if let map = state.file?.map {
-      let all = state.sealed + state.spare + state.givingBack + [state.active].compactMap(\.self)
+      let all = uncommitted + state.spare + state.givingBack
       let own = all.count { $0.map === map }
       precondition(own == JournalFile.segmentCount, "a segment was lost")
     }
@@ -92,13 +87,10 @@ extension Journal {
 /// The state of the journal when a commit began.
 struct CommitBatch {
   let segments: [JournalSegment]
-  let hidden: HiddenKeys
-  /// Whether no other segment holds a write older than `hidden`.
-  let isComplete: Bool
-  let journal: UInt64?
+  let journal: UInt64
 
   /// Whether a removal leaves no trace in the database, so that an older write committed later would reappear.
-  var leavesNothing: Bool { !hidden.isEmpty || segments.contains(where: \.leavesNothing) }
+  var leavesNothing: Bool { segments.contains(where: \.leavesNothing) }
 }
 
 struct CommitReport {

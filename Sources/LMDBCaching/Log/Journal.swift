@@ -3,12 +3,15 @@ import Synchronization
 
 /// The uncommitted writes of this process: appended here, and found here by readers.
 ///
-/// Owns the segments and their numbers, the stamps, and the hidden keys. Apart from creating its file and managing its
-/// blocks, it does I/O only through the file's map.
+/// Owns the segments and their numbers, and the stamps. Apart from creating its file and managing its blocks, it does
+/// I/O only through the file's map.
 ///
 /// A segment is *spare*, then *active* while writes are appended, then *sealed* until the writer thread has committed
 /// it, then spare again. Segments are numbered as they become active, so "everything up to number n is committed" is
 /// all that a waiting write needs.
+///
+/// While the file cannot be made or cannot grow (on a full disk, for example), up to ``maximumInMemory`` segments of
+/// anonymous memory take the writes. They are committed like the others, but do not survive the process.
 ///
 /// Threads: any. ``lock`` guards everything, and the writer thread sleeps on it. Sealed segments are immutable, and so
 /// are read without the lock while they are committed.
@@ -26,10 +29,16 @@ final class Journal: @unchecked Sendable {
 
   let tagRemovals = TagRemovals()
 
-  /// Called with the lock held when writes cannot be recorded. Set once, before the first write.
+  /// Called with the lock held when the file cannot take writes. Set once, before the first write.
   var reportFailure: (CacheError) -> Void = { _ in }
 
-  private let makeFile: @Sendable () throws(CacheError) -> JournalFile
+  /// Makes a file with this identifier.
+  private let makeFile: @Sendable (UInt64) throws(CacheError) -> JournalFile
+
+  /// Segments of anonymous memory that may be uncommitted. Removals of many entries may take as many more.
+  static let maximumInMemory = 4
+  static let memorySegmentSize = 1 << 20
+  private static let reportInterval: Int64 = 60_000_000_000
 
   // Behind a pointer: a class property's run-time exclusivity check costs as much as the lock.
   private let stateMemory: UnsafeMutablePointer<State>
@@ -39,10 +48,18 @@ final class Journal: @unchecked Sendable {
   }
 
   struct State: ~Copyable {
+    /// Of the file, or of the one to be made.
+    var identifier = UInt64.random(in: .min ... .max)
     var file: JournalFile?
+    /// Why writes are in anonymous memory, or were until the next commit.
+    var fileFailure: CacheError?
+    /// The monotonic time of the next report.
+    var nextReport = Int64.min
     var active: JournalSegment?
     var spare: [JournalSegment] = []
     var sealed: [JournalSegment] = []
+    /// The writes of dead processes that could not be committed when the cache was opened (``PeerRecovery``).
+    var unreplayed: JournalSegment?
     /// Spare segments held by ``Journal/giveBlocksBack()``.
     var givingBack: [JournalSegment] = []
     /// The stamp of the last frame in earlier segments.
@@ -67,11 +84,8 @@ final class Journal: @unchecked Sendable {
 
     var writes = WriteCounts()
     var stamps: StampClock
-    var hidden = HiddenKeys()
-    /// Why and when (monotonic) the latest write could not be recorded.
-    var unrecorded: (error: CacheError, time: Int64)?
-    /// Why a write since the last flush is only in memory.
-    var unflushable: CacheError?
+    /// Why and when (monotonic) a loaded value could not be stored; until the next write.
+    var unstored: (error: CacheError, time: Int64)?
     var gate = JournalGate.open
 
     /// The last segment number at the last round, and the count of consecutive idle rounds.
@@ -84,7 +98,7 @@ final class Journal: @unchecked Sendable {
   /// - Parameter makeFile: Creates the journal's file, at the first write.
   init(
     lock: ConditionLock, clock: CacheClock, stamps: StampClock,
-    makeFile: @escaping @Sendable () throws(CacheError) -> JournalFile
+    makeFile: @escaping @Sendable (UInt64) throws(CacheError) -> JournalFile
   ) {
     self.lock = lock
     self.clock = clock
@@ -103,56 +117,69 @@ final class Journal: @unchecked Sendable {
   /// Bytes of uncommitted writes and of the file, and whether writes are being recorded and committed.
   var fill: (used: Int, size: Int, isHealthy: Bool) {
     lock.withLock {
-      let waiting = state.sealed + [state.active].compactMap(\.self)
-      let used = waiting.reduce(0) { $0.addingClamped($1.used - JournalSegment.headerSize) }
+      let used = uncommitted.reduce(0) { $0.addingClamped($1.used - JournalSegment.headerSize) }
       let size = max(0, (state.file?.map.size ?? 0) - JournalFile.headerSize)
-      return (used, size, state.gate.failure == nil && unrecorded == nil)
+      return (used, size, failure == nil)
     }
   }
 
-  /// Identifies the journal's file in the database.
-  var identifier: UInt64? { lock.withLock { state.file?.identifier } }
+  /// Why writes are not being committed, do not survive the process, or were not stored. Requires the lock.
+  var failure: CacheError? { state.gate.failure?.error ?? state.fileFailure ?? unstored }
+
+  /// Identifies the journal in the database, whether or not it has a file.
+  var identifier: UInt64 { lock.withLock { state.identifier } }
+
+  /// The sealed and active segments, oldest first. Requires the lock.
+  var uncommitted: [JournalSegment] { state.sealed + [state.active].compactMap(\.self) }
 
   // MARK: The file. With the lock held
 
-  /// Creates the file before the first write.
-  ///
-  /// - Throws: The error of `makeFile`, repeated for a while without a new attempt.
-  func makeFileIfNeeded() throws(CacheError) {
-    if state.active != nil { return }
-    if case .failing(let failure) = state.gate, clock.monotonic < failure.retryAt { throw failure.error }
+  /// Creates the file before the first write. If that fails, writes go to memory, and ``retryFile()`` tries again.
+  func makeFileIfNeeded() {
+    if state.file == nil && state.fileFailure == nil { adoptFile() }
+  }
+
+  private func adoptFile() {
     do throws(CacheError) {
-      adopt(try makeFile())
+      let file = try makeFile(state.identifier)
+      if uncommitted.allSatisfy(\.isEmpty) || state.identifier != file.identifier { state.previousStamp = 0 }
+      state.identifier = file.identifier
+      state.spare = file.makeSegments()
+      state.file = consume file
+      hasFile.store(true, ordering: .releasing)
+      sealActive(state.spare.popLast())
     } catch {
-      reportFailure(error)
-      throw error
+      noteFileFailure(error)
     }
   }
 
-  private func adopt(_ file: consuming JournalFile) {
-    state.spare = file.makeSegments()
-    state.file = consume file
-    hasFile.store(true, ordering: .releasing)
-    sealActive()
+  /// Returns to the file, after a commit and about once a second.
+  func retryFile() {
+    if state.fileFailure == nil { return }
+    if state.file == nil { adoptFile() }
+    if state.file != nil, uncommitted.allSatisfy({ $0.isMapped || $0.isEmpty }) { state.fileFailure = nil }
+  }
+
+  /// Continues in memory because the disk cannot take a write.
+  func noteFileFailure(_ error: CacheError) {
+    state.fileFailure = error
+    if clock.monotonic < state.nextReport { return }
+    state.nextReport = clock.monotonic.addingClamped(Self.reportInterval)
+    reportFailure(error)
   }
 
   /// Continues in a new file after the old one was deleted, because recovery cannot find it. Pending writes in the old
   /// one are committed at once.
-  func renewFile() throws(CacheError) {
-    let file = try makeFile()
-    if let active = state.active {
-      if active.isEmpty {
-        // The new segment takes its number, because everything before the active segment will be committed.
-        state.lastNumber -= 1
-      } else {
-        state.sealed.append(active)
-        state.requestedNumber = max(state.requestedNumber, active.number)
-      }
-    }
-    state.active = nil
+  func renewFile() {
+    requestCommit()
+    sealActive(nil)
+    state.spare = []
+    state.file = nil
+    hasFile.store(false, ordering: .releasing)
+    state.identifier = .random(in: .min ... .max)
     // A new journal: its first frame has no predecessor.
     state.previousStamp = 0
-    adopt(file)
+    adoptFile()
     // Other processes wait here for conditional writes in the old one.
     if state.hasConditional { _ = state.file?.exclusiveUse.claim() }
   }
@@ -163,6 +190,7 @@ final class Journal: @unchecked Sendable {
       state.active = nil
       state.spare = []
       state.sealed = []
+      state.unreplayed = nil
       state.givingBack = []
       let location = state.file?.location
       state.file = nil
@@ -172,30 +200,22 @@ final class Journal: @unchecked Sendable {
 
   // MARK: Segments. With the lock held
 
-  /// Hands the active segment to the writer thread. There must be a spare one.
-  func sealActive() {
-    let next = state.spare.removeLast()
+  /// Hands the active segment to the writer thread, and continues in `next`; if it is `nil`, the next write finds one.
+  func sealActive(_ next: JournalSegment?) {
     if let active = state.active {
       state.sealed.append(active)
       if !active.isEmpty { state.previousStamp = active.lastStamp }
     }
+    state.active = next
+    guard let next else { return }
     next.follow(state.previousStamp)
     state.lastNumber += 1
     next.number = state.lastNumber
-    state.active = next
   }
 
   /// Sends readers to the lock. Must precede the announcement of a write to the memory tiers: a reader that takes its
   /// token after the announcement must not find the older value in the database.
   func markPending() { hasPending.store(true, ordering: .releasing) }
-
-  /// Hides values on disk for which a newer write could not be applied.
-  func hide(_ keys: HiddenKeys) {
-    if keys.isEmpty { return }
-    state.hidden.formUnion(keys)
-    for (tag, stamp) in keys.tags { tagRemovals.note(tag, stamp: stamp) }
-    markPending()
-  }
 }
 
 // The blocks of the journal's file. On a full disk, a store without a block raises SIGBUS, so a segment reserves blocks
@@ -207,6 +227,7 @@ extension Journal {
   /// Writer thread, about once a second.
   func makeRound() {
     let isIdle = lock.withLock {
+      retryFile()
       let isIdle = state.lookedAt == state.lastNumber && !hasPending.load(ordering: .relaxed)
       state.lookedAt = state.lastNumber
       state.idleLooks = isIdle ? state.idleLooks + 1 : 0
@@ -238,10 +259,13 @@ extension Journal {
     }
   }
 
-  /// Reserves blocks for `size` more bytes of a segment. Requires the lock.
-  func hasBlocks(_ segment: JournalSegment, for size: Int) -> Bool {
-    // On a full disk, writes continue in the next segment; larger ones are committed at once.
-    do throws(SystemError) { return try segment.reserve(size) } catch { return false }
+  /// Whether a segment has room for `size` more bytes, and blocks for them. Requires the lock.
+  func hasRoom(_ segment: JournalSegment, for size: Int) -> Bool {
+    if segment.free >= size { return true }
+    do throws(SystemError) { return try segment.reserve(size) } catch {
+      noteFileFailure(CacheError(error, during: "Growing the journal"))
+      return false
+    }
   }
 }
 
@@ -259,25 +283,18 @@ extension Journal {
     return state.isClaimed
   }
 
-  /// Notes an appended write for which exclusive use was claimed; `segment` is `nil` if it could not be recorded.
-  func noteIfConditional(_ segment: JournalSegment?) {
+  /// Notes an appended write for which exclusive use was claimed.
+  func noteIfConditional(_ segment: JournalSegment) {
     if !state.isClaimed { return }
     state.isClaimed = false
-    state.lastConditional = max(state.lastConditional, segment?.number ?? state.committedNumber)
+    state.lastConditional = max(state.lastConditional, segment.number)
     state.hasConditional = true
-  }
-
-  /// Withdraws a claim for which nothing was appended.
-  func endClaim() {
-    if !state.isClaimed { return }
-    state.isClaimed = false
-    settleExclusiveUse()
   }
 
   /// Lets other processes continue once every conditional write is committed.
   func settleExclusiveUse() {
     if state.hasConditional {
-      guard state.lastConditional <= state.committedNumber, state.hidden.isEmpty else { return }
+      guard state.lastConditional <= state.committedNumber else { return }
       state.hasConditional = false
     }
     state.file?.exclusiveUse.settle()
@@ -367,17 +384,12 @@ struct JournalSituation: Equatable {
     var firstAppend: Int64 = 0
   }
 
+  /// Whether sealed segments, or dead processes' writes, must be committed.
   var hasSealed = false
-  /// Whether the active segment, if any, can be sealed, which takes a spare one.
-  var canSeal = true
-  /// Whether values on disk must be removed because their keys are hidden.
-  var hidesKeys = false
   var active: Active?
   var hasJobs = false
 
-  var isPending: Bool { hasSealed || hidesKeys || active.map { !$0.isEmpty } ?? false }
-
-  var canCommit: Bool { hasSealed || canSeal }
+  var isPending: Bool { hasSealed || active.map { !$0.isEmpty } ?? false }
 }
 
 /// This process's writes, counted under the journal's lock.

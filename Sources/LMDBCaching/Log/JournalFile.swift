@@ -28,17 +28,17 @@ struct JournalFile: ~Copyable {
   let identifier: UInt64
   let identity: FileIdentity
   private let memory: JournalMemory
-  private let segmentSize: Int
+  let segmentSize: Int
 
   var map: MemoryMap { memory.map }
 
   /// The initial size on disk of a new journal.
   static func firstSize(of size: Int) -> Int { headerSize + min(size, segmentCount * JournalSegment.bytesKept) }
 
-  /// Creates a journal whose segments total `size` bytes.
-  init(in folder: Directory, size: Int) throws(SystemError) {
+  /// Creates a journal whose segments total `size` bytes, with another identifier if this one is in use.
+  init(_ identifier: UInt64, in folder: Directory, size: Int) throws(SystemError) {
     let segmentSize = size / Self.segmentCount & ~4095
-    var identifier: UInt64 = 0
+    var identifier = identifier
     let lock = try Self.makeLocked(&identifier, in: folder)
     let name = JournalName.of(identifier)
     let map = try Self.map(lock.file, segmentSize, name, in: folder)
@@ -54,11 +54,11 @@ struct JournalFile: ~Copyable {
 
   private static func makeLocked(_ identifier: inout UInt64, in folder: Directory) throws(SystemError) -> FileLock {
     while true {
-      identifier = UInt64.random(in: .min ... .max)
       let name = JournalName.of(identifier)
       let lock = FileLock(try folder.create(name, .exclusively))
       if try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) { return lock }
       // Before the lock, another process may have taken the empty file for a dead process's and removed it, or will.
+      identifier = .random(in: .min ... .max)
     }
   }
 
@@ -170,9 +170,11 @@ struct JournalFolder: Sendable {
     return found.sorted()
   }
 
-  func makeFile(size: Int) throws(CacheError) -> JournalFile {
+  func makeFile(
+    size: Int, _ identifier: UInt64 = .random(in: .min ... .max)
+  ) throws(CacheError) -> JournalFile {
     do throws(SystemError) {
-      return try JournalFile(in: try cache.makeSubdirectory(JournalName.folder), size: size)
+      return try JournalFile(identifier, in: try cache.makeSubdirectory(JournalName.folder), size: size)
     } catch {
       var activity = "Making the journal in \(cache.path)"
       if error.errno == ENOSPC, case .success(let free) = outcome({ () throws(SystemError) in try cache.freeSpace() }) {

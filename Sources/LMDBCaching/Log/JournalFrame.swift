@@ -48,7 +48,7 @@ struct JournalFrame {
   }
 
   /// The keys that the operation affects; refers to the frame's memory.
-  var scope: HiddenKeys.Scope {
+  var scope: KeyScope {
     switch operation {
     case .put, .remove: .key(key)
     case .removePrefix: .prefix(key)
@@ -128,6 +128,24 @@ struct JournalFrame {
 
   @inline(__always)
   var paddedLength: Int { Self.padded(length) }
+}
+
+/// The keys that a write affects.
+enum KeyScope {
+  case key(UnsafeRawBufferPointer)
+  case prefix(UnsafeRawBufferPointer)
+  case tag(UInt64)
+  case everything
+
+  /// Whether the scope certainly includes the key; never known for a tag.
+  func includes(_ key: String) -> Bool {
+    switch self {
+    case .key(let other): key.utf8.elementsEqual(other)
+    case .prefix(let prefix): key.utf8.starts(with: prefix)
+    case .tag: false
+    case .everything: true
+    }
+  }
 }
 
 /// The operations of an atomic batch as journal frames, complete except for stamps and checks, which depend on the

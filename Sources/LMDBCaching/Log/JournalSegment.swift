@@ -17,7 +17,7 @@ final class JournalSegment {
 
   enum Owner {
     case journal(JournalMemory)
-    case segment
+    case memory
     case batch(BatchFrames)
   }
 
@@ -25,8 +25,6 @@ final class JournalSegment {
     case unknown
     case removed
     case found(JournalFrame)
-    /// Committed values older than this stamp are stale: a later write could not be recorded. Only from ``Journal``.
-    case hidden(UInt64)
   }
 
   let owner: Owner
@@ -45,9 +43,12 @@ final class JournalSegment {
   private(set) var tagRemovals: [UInt64: UInt64] = [:]
   private(set) var lastStamp: UInt64 = 0
   /// Removals of all entries or by prefix outside of batches: on a full disk they may be committed first.
-  private(set) var removals = HiddenKeys()
+  private(set) var removals: [PrefixRemoval] = []
   /// Whether a removal leaves no trace in the database once committed.
   private(set) var leavesNothing = false
+
+  /// Whether it holds one write, which waits for the commit.
+  let isAlone: Bool
 
   var number = 0
   /// The monotonic time of the first append.
@@ -64,18 +65,20 @@ final class JournalSegment {
     ready = Self.keptPart(at: offset, capacity: capacity).upperBound - offset
     self.seed = seed
     owner = .journal(memory)
+    isAlone = false
     generation = UInt64.random(in: 1..<1 << 48)
     (words, mask) = Self.makeWords(1024)
     base.storeBytes(of: generation, as: UInt64.self)
   }
 
-  /// Separate memory for a write that exceeds a journal segment and is committed before it returns.
-  init(capacity: Int) {
+  /// Anonymous memory: for writes that the file cannot take, or for one that exceeds a journal segment.
+  init(capacity: Int, isAlone: Bool = false) {
     base = .allocate(byteCount: Self.headerSize + capacity, alignment: 64)
     self.capacity = Self.headerSize + capacity
     ready = self.capacity
     seed = 0
-    owner = .segment
+    owner = .memory
+    self.isAlone = isAlone
     generation = 1
     (words, mask) = Self.makeWords(1024)
   }
@@ -87,13 +90,14 @@ final class JournalSegment {
     ready = capacity
     seed = 0
     owner = .batch(batch)
+    isAlone = true
     generation = 1
     (words, mask) = Self.makeWords(1024)
   }
 
   deinit {
     words.deallocate()
-    if case .segment = owner { base.deallocate() }
+    if case .memory = owner { base.deallocate() }
   }
 
   var isEmpty: Bool { used == Self.headerSize }
@@ -119,7 +123,7 @@ final class JournalSegment {
     leavesNothing = false
     prefixRemovals = []
     tagRemovals = [:]
-    removals = HiddenKeys()
+    removals = []
     words.update(repeating: 0, count: mask + 1)
   }
 
@@ -145,14 +149,14 @@ final class JournalSegment {
 
   func removeAll(stamp: UInt64, flags: JournalFrame.Flags) {
     forgetAll(stamp: stamp)
-    removals.insert(.everything, stamp: stamp)
+    removals = [PrefixRemoval(prefix: [], stamp: stamp)]
     append(.removeAll, key: .init(start: nil, count: 0), stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in
     }
   }
 
   func removeAll(prefix: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags) {
     forget(prefix: prefix, stamp: stamp)
-    if removals.canInsert(.prefix(prefix)) { removals.insert(.prefix(prefix), stamp: stamp) }
+    removals.append(PrefixRemoval(prefix: Array(prefix), stamp: stamp))
     append(.removePrefix, key: prefix, stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
   }
 

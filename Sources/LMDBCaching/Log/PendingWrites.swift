@@ -20,7 +20,7 @@ final class PendingWrites: @unchecked Sendable {
   private(set) var entries: [Entry] = []
   private(set) var count = 0
   private(set) var clearStamp: UInt64 = 0
-  private(set) var prefixes: [HiddenKeys.Prefix] = []
+  private(set) var prefixes: [JournalSegment.PrefixRemoval] = []
   private(set) var tags: [UInt64: UInt64] = [:]
   private(set) var lastStamp: UInt64 = 0
   /// The journals with pending writes, which own the frames.
@@ -79,7 +79,7 @@ final class PendingWrites: @unchecked Sendable {
       }
       entries.append(
         Entry(frame: frame, isRemoval: frame.operation == .remove || isValueMissing, databaseKey: key))
-    case .removePrefix: prefixes.append(HiddenKeys.Prefix(bytes: Array(frame.key), stamp: frame.stamp))
+    case .removePrefix: prefixes.append(.init(prefix: Array(frame.key), stamp: frame.stamp))
     case .removeTag: tags[frame.tag] = max(tags[frame.tag] ?? 0, frame.stamp)
     case .removeAll: clearStamp = max(clearStamp, frame.stamp)
     }
@@ -121,6 +121,8 @@ final class PendingWrites: @unchecked Sendable {
 
   // MARK: Who gives way
 
+  var removesMany: Bool { clearStamp > 0 || !prefixes.isEmpty || !tags.isEmpty }
+
   /// Whether a write replaces the committed record of its key.
   ///
   /// - Parameter cleared: The stamp of the last committed removal of everything.
@@ -132,7 +134,7 @@ final class PendingWrites: @unchecked Sendable {
   /// Whether a removal of many entries removes a record, committed or not.
   func removes(_ header: RecordHeader, under cacheKey: UnsafeRawBufferPointer, clearedAt cleared: UInt64) -> Bool {
     if clearStamp > cleared, header.gives(wayTo: clearStamp) { return true }
-    if prefixes.contains(where: { header.gives(wayTo: $0.stamp) && cacheKey.starts(with: $0.bytes) }) { return true }
+    if prefixes.contains(where: { header.gives(wayTo: $0.stamp) && cacheKey.starts(with: $0.prefix) }) { return true }
     guard !tags.isEmpty, let own = header.tags else { return false }
     return own.contains { tags[$0] ?? 0 > header.stamp }
   }
@@ -147,7 +149,7 @@ extension WriteSession {
       metadata.clearStamp = pending.clearStamp
     }
     for removal in pending.prefixes {
-      try removal.bytes.withBytes { (prefix) throws(LMDBError) in
+      try removal.prefix.withBytes { (prefix) throws(LMDBError) in
         try removeAll(withPrefix: prefix) { $0.gives(wayTo: removal.stamp) }
       }
     }

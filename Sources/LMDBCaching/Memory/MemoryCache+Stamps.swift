@@ -16,16 +16,6 @@ extension MemoryCache {
     return stripe(shard, hash).pointee
   }
 
-  /// Announces a mutation before its `insert` or `remove`: from now on no older value is promoted. Releases nothing and
-  /// calls nothing back, so another lock may be held.
-  @inlinable
-  package func advanceStripe(hash: UInt64, to stamp: UInt64) {
-    guard let shard = lockShard(hash: hash) else { return }
-    let stripe = stripe(shard, hash)
-    if stamp > stripe.pointee { stripe.pointee = stamp }
-    shard.pointee.unlockUnchanged()
-  }
-
   /// Announces a mutation that others can already read elsewhere: the entry under `key` counts as expired, and keeps
   /// its place for the `insert` that follows.
   package func announce(_ key: Key, hash: UInt64, stamp: UInt64) {
@@ -45,26 +35,19 @@ extension MemoryCache {
   @inlinable static var superseded: Int64 { .min }
 
   /// Stores a mutation's value, unless its group has seen a newer one: then it only removes older values.
-  ///
-  /// - Parameters:
-  ///   - isNewest: Whether it is the newest mutation of its key; `nil` to decide by the group.
-  ///   - onPlaced: Called when the value is visible, before releases; also if the store is closed.
   @inlinable
   package func insert(
     _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
-    validated: UInt64 = 0, isNewest known: Bool? = nil, onPlaced: (() -> Void)? = nil
+    validated: UInt64 = 0
   ) -> MemoryOutcome {
     let tick = ticks.now
     var releases = Releases()
-    guard let shard = lockShardToInsert(hash: hash) else {
-      onPlaced?()
-      return .closed
-    }
+    guard let shard = lockShardToInsert(hash: hash) else { return .closed }
     let stripe = stripe(shard, hash)
     var isOver = false
-    let isNewest = known ?? (stamp >= stripe.pointee)
+    let isNewest = stamp >= stripe.pointee
     if isNewest {
-      stripe.pointee = max(stripe.pointee, stamp)
+      stripe.pointee = stamp
       isOver = put(
         shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
         &releases)
@@ -74,7 +57,6 @@ extension MemoryCache {
     }
     versions?.advance(hash: hash)
     shard.pointee.unlock()
-    onPlaced?()
     finish(key, hash: hash, isOver: isOver, expires: isNewest ? expires : .max, releases)
     return isNewest ? .done : .superseded
   }
@@ -140,21 +122,17 @@ extension MemoryCache {
     return isFound
   }
 
-  /// Records a removal, and removes older values. `onPlaced` is called as by `insert`.
+  /// Records a removal, and removes older values.
   @inlinable @discardableResult
-  package func remove(_ key: Key, hash: UInt64, stamp: UInt64, onPlaced: (() -> Void)? = nil) -> MemoryOutcome {
+  package func remove(_ key: Key, hash: UInt64, stamp: UInt64) -> MemoryOutcome {
     var releases = Releases()
-    guard let shard = lockShard(hash: hash) else {
-      onPlaced?()
-      return .closed
-    }
+    guard let shard = lockShard(hash: hash) else { return .closed }
     let stripe = stripe(shard, hash)
     if stamp > stripe.pointee { stripe.pointee = stamp }
     removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
     shard.pointee.core.shrinkAfterRemoval()
     versions?.advance(hash: hash)
     shard.pointee.unlock()
-    onPlaced?()
     release(releases)
     return .done
   }

@@ -86,12 +86,6 @@ package struct CacheCopying {
   /// - Returns: `nil` if cancelled.
   func backUp(_ cache: LMDBCache, to url: URL) throws(CacheError) -> BackupReport? {
     try cache.checkOpen()
-    if let failure = cache.store.journal.unflushable {
-      throw CacheError(
-        failure.code,
-        "Something is in memory only, since it could not be recorded, and would be missing from the copy. Call flush(), "
-          + "which says why.", underlying: failure)
-    }
     let place = try NewPlace(url)
     try requireOutside(place, cache.store.place.directory)
     var configuration = cache.configuration

@@ -39,11 +39,10 @@ public struct EntryVersion: Sendable, Hashable {
 public enum CacheHealth: Sendable, Equatable {
   /// Writes are being committed.
   case healthy
-  /// Commits fail, or the latest write could not be recorded; the error says why. Values are served and kept in memory,
-  /// and in the journal while it has room; the commit is retried with growing pauses. It ends when commits succeed and
-  /// a write is recorded, or after a minute without a write. Writes of that time may be in memory only until evicted:
-  /// the next ``LMDBCache/flush()`` reports them. Also reports a loaded value that could not be archived, is too large,
-  /// or has an invalid cost or tags; only its callers have it.
+  /// Commits fail, or the journal's file cannot take writes; the error says why. Writes are served and kept in the
+  /// journal, or in a few megabytes of memory, until they are committed, which is retried with growing pauses. Those in
+  /// memory do not survive the process. Also reports, until the next write or for a minute, a loaded value that could
+  /// not be archived, is too large, or has an invalid cost or tags; only its callers have it.
   case memoryOnly(CacheError)
   /// The cache is closed.
   case closed

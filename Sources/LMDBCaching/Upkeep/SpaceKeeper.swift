@@ -124,12 +124,11 @@ final class ExclusiveKeeper: StorePart, @unchecked Sendable {
   /// Restores exclusive use if this process is alone.
   func becomeAlone() {
     do throws(CacheError) {
-      if try !journal.lock.withLock({ () throws(CacheError) in
-        try journal.makeFileIfNeeded()
+      let isShared = journal.lock.withLock {
+        journal.makeFileIfNeeded()
         return journal.isShared
-      }) {
-        return
       }
+      if !isShared { return }
       // Files cannot be switched under the opening lock.
       peers.takeOver()
       guard try place.displacement().isEmpty else { return }
@@ -151,8 +150,8 @@ final class ExclusiveKeeper: StorePart, @unchecked Sendable {
 
   /// Whether other processes' writes are all in the database.
   private func isNothingLeft() throws(SystemError) -> Bool {
-    guard peers.failure == nil, let own = journal.identifier else { return false }
-    return try folder.identifiers() == [own]
+    if peers.failure != nil { return false }
+    return try folder.identifiers() == [journal.identifier]
   }
 
   func didReopen() { isSettled = false }

@@ -253,7 +253,7 @@ final class SegmentEmptying {
     if values.isEmpty { return }
     var moved: [(key: [UInt8], old: ValuePointer, new: AppendedValue)] = []
     defer { for value in moved { value.new.end() } }
-    let owner = journal.identifier ?? 0
+    let owner = journal.identifier
     for (key, pointer) in values {
       let copy = try calling("Moving values of \(database.directoryName)") { () throws(SystemError) -> AppendedValue? in
         try self.copy(key, pointer, owner)

@@ -137,7 +137,7 @@ extension CacheConfiguration {
     public init() {}
 
     /// No memory tier: every read decodes the entry from the disk, and values use no memory. Loads and observers work as
-    /// with one. Writes throw if the disk is full or fails.
+    /// with one.
     public static var off: Memory {
       var memory = Memory()
       memory.isOff = true
@@ -195,9 +195,7 @@ extension CacheConfiguration {
 /// The guarantee for a write that has returned.
 ///
 /// The choice is stored with the cache; processes that share a directory must agree on it. In every mode a returned
-/// write survives the death of its process if it could be recorded. If the disk is full or fails, an ``LMDBCache``
-/// keeps it in memory only and reports that in ``LMDBCache/health``. With ``full``, or without a memory
-/// tier, such a write throws and changes nothing.
+/// write survives the death of its process, unless the disk is full or fails, which ``LMDBCache/health`` reports.
 public enum Durability: UInt8, Sendable, CaseIterable {
   /// Group commits that reach the disk in order. After a power cut the cache is consistent, and lacks at most the last
   /// group commit and the uncommitted writes.

@@ -126,7 +126,7 @@ final class ChangeFollower: Sendable {
   private func isGone(_ key: String, _ stamp: UInt64) -> Bool {
     CacheKey.with(key) { key in
       do throws(CacheError) {
-        guard let header = try reader.header(key)?.header else { return !reader.isHidden(key) }
+        guard let header = try reader.header(key)?.header else { return true }
         return header.isExpired(at: clock.now) && header.stamp != stamp
       } catch {
         return false
@@ -292,6 +292,6 @@ final class ChangeFeed: Sendable {
     } catch {
       return stamp
     }
-    return reader.isHidden(key) ? stamp : nil
+    return nil
   }
 }

@@ -142,7 +142,6 @@ final class ChangeWatch: @unchecked Sendable {
     case .found(let frame):
       if known == nil { know(key, frame.stamp) }
       return nil
-    case .hidden(let hidden): if stamp <= hidden { return nil }
     case .unknown: break
     }
     if known == stamp { return nil }

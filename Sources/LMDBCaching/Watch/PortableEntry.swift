@@ -136,9 +136,6 @@ extension LMDBCache {
     }
   }
 
-  /// Whether the disk has failed, so that values may be in memory only. Those have no revision.
-  package var mayHaveUnrecorded: Bool { store.observers.haveUnrecorded.load(ordering: .acquiring) }
-
   /// When a loaded value expires, in nanoseconds since 1970; 0 for never.
   package func expiry(of context: LoadContext, _ options: LoadOptions?) -> Int64 {
     let options = options ?? configuration.loadOptions

@@ -133,8 +133,6 @@ extension LMDBCache {
           (version, position) = (word.pointee.load(ordering: .acquiring), store.foreignPosition)
           if let found = try store.header(key)?.header {
             if found.revision > revision { return false }
-          } else if try tier?.valueAlone(key, in: store) != nil {
-            return false
           }
         }
         return false
@@ -151,11 +149,7 @@ extension LMDBCache {
       let hash = key.hash
       while true {
         let version = store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring)
-        if let found = try store.header(key)?.header {
-          if found.revision >= revision { return }
-        } else if try tier?.valueAlone(key, in: store) == nil {
-          return
-        }
+        guard let found = try store.header(key)?.header, found.revision < revision else { return }
         let outcome = try store.remove(key, by: tier) { [store, loads = memory.loads] in
           guard store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version else {
             return false

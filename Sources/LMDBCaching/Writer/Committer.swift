@@ -43,7 +43,7 @@ final class Committer: StorePart, @unchecked Sendable {
 
   /// Commits the removals of a batch before the rest, with the reserve: LMDB writes new pages before it frees old ones,
   /// and what one transaction frees, the next but one can use.
-  private func removeFirst(_ removals: HiddenKeys) throws(CacheError) {
+  private func removeFirst(_ removals: [JournalSegment.PrefixRemoval]) throws(CacheError) {
     store.giveReserve()
     if removals.isEmpty { return }
     let activity = "Removing from \(database.directoryName)"
@@ -51,7 +51,8 @@ final class Committer: StorePart, @unchecked Sendable {
       try database.transact(activity) { (session) throws(LMDBError) in try remove(removals, &session) }
     } catch {
       // The list of the pages that it frees takes pages, too.
-      guard error.isOfFullDisk, removals.everything != 0, try store.trimmer.evictAll() else { throw error }
+      guard error.isOfFullDisk, removals.contains(where: \.prefix.isEmpty), try store.trimmer.evictAll()
+      else { throw error }
     }
     try database.transact(activity) { _ in }
     // Of the free pages some are holes, which take blocks of the disk when they are used.
@@ -70,11 +71,10 @@ final class Committer: StorePart, @unchecked Sendable {
     try database.transact("Committing to \(database.directoryName)", makingRoom: makeRoomForCommit) {
       (session) throws(LMDBError) in
       report = CommitReport()
-      let committed = if let own = batch.journal { try session.committedStamp(ofJournal: own) } else { UInt64(0) }
+      let committed = try session.committedStamp(ofJournal: batch.journal)
       for segment in batch.segments where segment.lastStamp > committed { try apply(segment, &session, &report) }
-      try remove(batch.hidden, &session)
-      if let journal = batch.journal, let last = batch.segments.map(\.lastStamp).max(), last > committed {
-        try session.setCommittedStamp(last, ofJournal: journal)
+      if let last = batch.segments.map(\.lastStamp).max(), last > committed {
+        try session.setCommittedStamp(last, ofJournal: batch.journal)
       }
       metadata = session.metadata
       journal.committingPosition.store(session.position, ordering: .sequentiallyConsistent)
@@ -125,23 +125,15 @@ final class Committer: StorePart, @unchecked Sendable {
     session.metadata.lastStamp = max(session.metadata.lastStamp, segment.lastStamp)
   }
 
-  /// Removes what was replaced by writes that could not be recorded.
-  private func remove(_ hidden: HiddenKeys, _ session: inout WriteSession) throws(LMDBError) {
-    if hidden.everything > session.metadata.lastStamp {
-      try session.removeAll(stamp: hidden.everything)
-    } else if hidden.everything != 0 {
-      try session.removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.stamp < hidden.everything }
-    }
-    for removal in hidden.prefixes {
-      try removal.bytes.withBytes { (prefix) throws(LMDBError) in
-        try session.removeAll(withPrefix: prefix) { $0.stamp < removal.stamp }
-      }
-    }
-    for (tag, stamp) in hidden.tags { try session.removeAll(tag: tag, stamp: stamp) }
-    for (key, stamp) in hidden.stamps {
-      try key.withBytes { (key) throws(LMDBError) in
-        try database.databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
-          _ = try session.remove(databaseKey, of: key) { $0.stamp < stamp }
+  private func remove(
+    _ removals: [JournalSegment.PrefixRemoval], _ session: inout WriteSession
+  ) throws(LMDBError) {
+    for removal in removals {
+      if removal.prefix.isEmpty, removal.stamp > session.metadata.lastStamp {
+        try session.removeAll(stamp: removal.stamp)
+      } else {
+        try removal.prefix.withBytes { (prefix) throws(LMDBError) in
+          try session.removeAll(withPrefix: prefix) { $0.stamp < removal.stamp }
         }
       }
     }

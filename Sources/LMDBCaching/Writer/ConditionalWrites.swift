@@ -97,7 +97,7 @@ final class ConditionalWrites: @unchecked Sendable {
     for write in underWay where write.hash == hash { write.isChanged = true }
   }
 
-  func note(_ scope: HiddenKeys.Scope) {
+  func note(_ scope: KeyScope) {
     for write in underWay {
       if case .tag(let tag) = scope, !write.removedTags.contains(tag) { write.removedTags.append(tag) }
       if scope.includes(write.key) { write.isChanged = true }
@@ -161,7 +161,7 @@ final class ConditionalWrites: @unchecked Sendable {
   ///
   /// - Throws: `.recursiveUpdate` in the closure of a conditional write of that key.
   @inline(never)
-  func admit(_ scope: HiddenKeys.Scope) throws(CacheError) {
+  func admit(_ scope: KeyScope) throws(CacheError) {
     func covers(_ write: ConditionalWrite) -> Bool {
       if case .tag(let tag) = scope { write.isTagged(tag) } else { scope.includes(write.key) }
     }
@@ -310,15 +310,13 @@ struct WriteOutcome {
   let stamp: UInt64
   /// The newest position at which the write is known to be current (``TransactionTracker``).
   var validated: UInt64 = 0
-  /// If not recorded: only the observer has the value, and the disk's older one is hidden. If recorded: the error of
-  /// the required commit.
+  /// The error of the required commit.
   var failure: CacheError?
-  var isRecorded = true
   /// Whether the condition failed, so that nothing was written.
   var isRefused = false
 
   /// Call after the memory tiers have the write: it is visible even if its commit failed.
   func checkCommitted() throws(CacheError) {
-    if let failure, isRecorded { throw failure }
+    if let failure { throw failure }
   }
 }

@@ -57,9 +57,9 @@ extension DiskStore {
     var firstStamp: UInt64 = 0
     var isRemovalAnnounced = false
     let outcome = try append(
-      size: batch.size, hiding: nil, if: condition, large: { JournalSegment(of: batch) }
+      size: batch.size, if: condition, large: { JournalSegment(of: batch) }
     ) { segment in
-      segment?.append(batch) { entry in
+      segment.append(batch) { entry in
         let stamp = firstStamp == 0 ? journal.state.stamps.next(clock) : journal.state.stamps.following()
         if firstStamp == 0 { firstStamp = stamp }
         if entry.headerLength > 0 { journal.state.writes.sets &+= 1 } else { journal.state.writes.removals &+= 1 }
@@ -87,10 +87,7 @@ extension DiskStore {
     }
     if outcome.isRefused { return false }
     didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
-    if isRemovalAnnounced {
-      observers.endRemovals(firstStamp...outcome.stamp)
-      database.tracker.endRemoval()
-    }
+    if isRemovalAnnounced { database.tracker.endRemoval() }
     // Watchers learn of tag removals when the database is next read, because a tag's keys are unknown here.
     try outcome.checkCommitted()
     if waitsForCommit { try commitPending() }

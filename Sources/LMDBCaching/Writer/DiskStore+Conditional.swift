@@ -39,10 +39,7 @@ extension DiskStore {
     if journal.lock.withLock({ journal.isShared }), exclusive.want() {
       try writer.run { [exclusive] in exclusive.becomeAlone() }
     }
-    // At a moment at which every write has been announced to the end, and is where readers find it: of one that is half
-    // announced the write would not be told, and the memory tiers still have what was there before.
     return journal.lock.withLock {
-      while !journal.isShared && observers.isPlacing { journal.lock.wait(for: .progress) }
       if journal.isShared || observers.changing == write.hash { return nil }
       observers.conditional.register(write)
       return .unchanged(write, position: foreignPosition)

@@ -7,9 +7,8 @@ extension DiskStore {
 
   /// Writes a record. Returns when the write survives a process crash, and in ``Durability/full`` when it is on disk.
   ///
-  /// If the write cannot be recorded (on a full disk, for example), an observer's write hides the disk's value and
-  /// succeeds: the observer places the value in memory, between `observers.beginPlacing` and `endPlacing`, then calls
-  /// ``didChange(_:_:by:)``. Other writes throw and change nothing.
+  /// On a full disk it survives only its commit, as ``health`` reports; without room in the journal, it throws and
+  /// changes nothing.
   ///
   /// - Parameters:
   ///   - transforms: What the value goes through, of the cache that writes it.
@@ -59,22 +58,14 @@ extension DiskStore {
     if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     let prepared = PreparedPut(key, header, payload)
-    let outcome = try append(
-      size: prepared.frameSize, hiding: observer == nil ? nil : .key(key.utf8), if: condition
-    ) { segment in
+    let outcome = try append(size: prepared.frameSize, if: condition) { segment in
       let stamp = journal.state.stamps.next(clock)
       journal.state.writes.sets &+= 1
-      if let segment {
-        observers.announce(key.string, prepared.hash, stamp)
-        prepared.append(to: segment, stamp: stamp, flags: [])
-      } else {
-        observers.announceUnrecorded(key.string, prepared.hash, stamp)
-      }
+      observers.announce(key.string, prepared.hash, stamp)
+      prepared.append(to: segment, stamp: stamp, flags: [])
       return stamp
     }
-    if outcome.isRefused { return outcome }
-    if !outcome.isRecorded, let failure = outcome.failure { journal.noteUnrecorded(failure) }
-    if outcome.isRecorded { didChange(key, outcome.stamp, by: observer) }
+    if !outcome.isRefused { didChange(key, outcome.stamp, by: observer) }
     return outcome
   }
 
@@ -86,31 +77,15 @@ extension DiskStore {
     do throws(CacheError) {
       value = try appended(payload, key, draft)
     } catch {
-      if observer == nil || durability == .full || error.code == .closed { throw error }
-      journal.lock.withLock { if journal.state.gate.failure == nil { writer.note(error) } }
-      return try hide(key, error, if: condition)
+      guard error.code != .closed, payload.count < Journal.memorySegmentSize else { throw error }
+      // On a full disk, the journal may still take it.
+      journal.lock.withLock { journal.noteFileFailure(error) }
+      return try putInline(key, header: header, payload: payload, by: observer, if: condition)
     }
     defer { if draft == nil { value.end() } }
     return try value.pointer.withBytes { (pointer) throws(CacheError) in
       try putInline(key, header: header.referring, payload: pointer, by: observer, if: condition)
     }
-  }
-
-  /// Notes a value that could not be recorded, so that only the observer has it.
-  private func hide(
-    _ key: CacheKey, _ error: CacheError, if condition: (() -> Bool)?
-  ) throws(CacheError) -> WriteOutcome {
-    var (stamp, position): (UInt64, UInt64) = (0, 0)
-    let appended = try journal.hideUnrecorded(error, .key(key.utf8), if: condition) { _ in
-      stamp = journal.state.stamps.next(clock)
-      journal.state.writes.sets &+= 1
-      observers.announceUnrecorded(key.string, key.hash, stamp)
-      position = database.foreignPosition
-      return stamp
-    }
-    if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
-    journal.noteUnrecorded(error)
-    return WriteOutcome(stamp: stamp, validated: position, failure: appended.failure, isRecorded: false)
   }
 
   /// Appends a value to the value log, once for a draft.
@@ -141,8 +116,8 @@ extension DiskStore {
     if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
     let owner = try journal.lock.withLock { () throws(CacheError) -> UInt64 in
       if journal.state.gate.isClosed { throw .closed }
-      try journal.makeFileIfNeeded()
-      return journal.state.file?.identifier ?? 0
+      journal.makeFileIfNeeded()
+      return journal.state.identifier
     }
     do throws(SystemError) {
       return try body(owner)
@@ -173,37 +148,19 @@ extension DiskStore {
     try Self.checkLength(ofKey: key.utf8.count)
     let size = JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
     let hash = key.hash
-    let outcome = try append(size: size, hiding: observer == nil ? nil : .key(key.utf8), if: condition) { segment in
+    let outcome = try append(size: size, if: condition) { segment in
       let stamp = journal.state.stamps.next(clock)
       journal.state.writes.removals &+= 1
-      if let segment {
-        observers.announce(key.string, hash, stamp)
-        segment.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
-      } else {
-        observers.announceUnrecorded(key.string, hash, stamp)
-      }
+      observers.announce(key.string, hash, stamp)
+      segment.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
       return stamp
     }
-    if outcome.isRefused { return outcome }
-    if outcome.isRecorded { didChange(key, outcome.stamp, by: observer) }
+    if !outcome.isRefused { didChange(key, outcome.stamp, by: observer) }
     return outcome
   }
 
   func removeAll(
     withPrefix prefix: String?, by observer: (any DiskStoreObserver)?
-  ) throws(CacheError) -> WriteOutcome {
-    do throws(CacheError) {
-      return try appendRemoval(ofAll: prefix, by: observer)
-    } catch let failure {
-      guard prefix == nil, failure.isOfFullDisk, durability == .full, !journal.isWriterThread else { throw failure }
-      // Nothing is hidden with full durability: what cannot be recorded is a trim.
-      do throws(CacheError) { try trim(to: TrimGoal(count: 0)) } catch { throw failure }
-      return WriteOutcome(stamp: 0)
-    }
-  }
-
-  private func appendRemoval(
-    ofAll prefix: String?, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
     var isAnnounced = false
     var isDiskFull = false
@@ -211,42 +168,33 @@ extension DiskStore {
     var outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
       try Self.checkLength(ofKey: utf8.count)
       let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
-      let hidden: HiddenKeys.Scope = prefix == nil ? .everything : .prefix(utf8)
-      try admit(hidden)
-      return try append(size: size, hiding: hidden) { segment in
-        isDiskFull = journal.state.gate.failure?.error.isOfFullDisk ?? false
+      let scope: KeyScope = prefix == nil ? .everything : .prefix(utf8)
+      try admit(scope)
+      return try append(size: size, isOfMany: true) { segment in
+        isDiskFull = journal.failure?.isOfFullDisk ?? false
         let stamp = journal.state.stamps.next(clock)
         journal.state.writes.removals &+= 1
-        if !isAnnounced { database.tracker.beginRemoval() }
+        database.tracker.beginRemoval()
         isAnnounced = true
-        observers.announceAll(hidden, stamp)
+        observers.announceAll(scope, stamp)
         if prefix == nil {
-          // What could not be recorded before goes, too.
-          journal.state.unflushable = nil
-          segment?.removeAll(stamp: stamp, flags: [])
+          segment.removeAll(stamp: stamp, flags: [])
         } else {
-          segment?.removeAll(prefix: utf8, stamp: stamp, flags: [])
+          segment.removeAll(prefix: utf8, stamp: stamp, flags: [])
         }
         return stamp
       }
     }
     for observer in observers.all { observer.didRemoveAll(withPrefix: prefix ?? "", stamp: outcome.stamp) }
-    observers.endRemovals(outcome.stamp...outcome.stamp)
     feed.noteRemoval(ofAll: prefix ?? "", stamp: outcome.stamp, lastStamp: outcome.stamp)
     isDiskFull = isDiskFull || outcome.failure?.isOfFullDisk ?? false
-    if isDiskFull || !outcome.isRecorded && observer == nil {
+    if isDiskFull, !journal.isWriterThread {
+      // If that fails, the removal is committed when there is room.
       do throws(CacheError) {
-        // The writer thread does not wait for itself.
-        if journal.isWriterThread, let failure = outcome.failure { throw failure }
         try commitOnFullDisk()
         outcome.failure = nil
-      } catch {
-        // What is in the journal, or hidden by a memory tier, is committed when there is room.
-        if !outcome.isRecorded && observer == nil { throw error }
-      }
+      } catch {}
     }
-    // Health no longer reports what is gone.
-    if prefix == nil, outcome.isRecorded || isDiskFull { journal.forgetUnrecorded() }
     return outcome
   }
 
@@ -254,7 +202,7 @@ extension DiskStore {
 
   /// See ``ConditionalWrites/admit(_:)``. The writer thread does not wait.
   @inline(__always)
-  func admit(_ scope: @autoclosure () -> HiddenKeys.Scope) throws(CacheError) {
+  func admit(_ scope: @autoclosure () -> KeyScope) throws(CacheError) {
     if observers.conditional.isGuarded, !journal.isWriterThread { try observers.conditional.admit(scope()) }
   }
 
@@ -270,24 +218,21 @@ extension DiskStore {
   }
 
   /// Appends to the journal. Waits for the commit if the write is too large for the journal, and in
-  /// ``Durability/full``, which never acknowledges a write that only memory holds.
+  /// ``Durability/full``.
   @inline(__always)
   func append(
-    size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,
-    large: (() -> JournalSegment)? = nil, body: (JournalSegment?) -> UInt64
+    size: Int, isOfMany: Bool = false, if condition: (() -> Bool)? = nil, large: (() -> JournalSegment)? = nil,
+    body: (JournalSegment) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
     if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
     var (stamp, position): (UInt64, UInt64) = (0, 0)
-    let hidden = durability == .full ? nil : scope
-    let appended = try journal.append(size: size, hiding: hidden, if: condition, large: large) { segment in
+    let appended = try journal.append(size: size, isOfMany: isOfMany, if: condition, large: large) { segment in
       stamp = body(segment)
       position = database.foreignPosition
-      return stamp
     }
     if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
-    var outcome = WriteOutcome(
-      stamp: stamp, validated: position, failure: appended.failure, isRecorded: appended.failure == nil)
-    if outcome.isRecorded, appended.isLarge || durability == .full {
+    var outcome = WriteOutcome(stamp: stamp, validated: position)
+    if appended.isAlone || durability == .full {
       do throws(CacheError) { try journal.waitForCommit(of: appended.number) } catch { outcome.failure = error }
     }
     return outcome

@@ -39,19 +39,19 @@ final class PeerRecovery: @unchecked Sendable {
     self.events = events
   }
 
-  /// Recovers before the first read. Waits for another process that is recovering, and hides values on disk that are
-  /// older than a journal that cannot be replayed now (on a full disk, for example).
+  /// Recovers before the first read. Waits for another process that is recovering. Readers see the writes of a journal
+  /// that cannot be replayed now (on a full disk, for example) until it is, which is before the next commit.
   ///
   /// - Throws: `.lockTimeout` if another process does not finish; errors of looking for journals.
   func takeOverAtOpening(timeout: Int64) throws(CacheError) {
-    try applyJournals(timeout: timeout, hidesOlder: true)
+    try applyJournals(timeout: timeout, isOpening: true)
     checkReaders()
   }
 
   /// Recovers while the cache is open. The next commit retries after a failure.
   func takeOver() {
     let error = events.logFailure(.error, "cache journals not scanned", in: database.directoryName) {
-      () throws(CacheError) in try applyJournals(timeout: 0, hidesOlder: false)
+      () throws(CacheError) in try applyJournals(timeout: 0)
     }
     if let error { failure = error }
     checkReaders()
@@ -63,7 +63,7 @@ final class PeerRecovery: @unchecked Sendable {
   ///   writes must go first.
   func applyBeforeCommit(leavingNothing: Bool) throws(CacheError) {
     guard failure != nil || leavingNothing else { return }
-    try applyJournals(timeout: leavingNothing ? lockTimeout : 0, hidesOlder: false)
+    try applyJournals(timeout: leavingNothing ? lockTimeout : 0)
     if let failure { throw failure }
   }
 
@@ -77,12 +77,12 @@ final class PeerRecovery: @unchecked Sendable {
 
   // MARK: Journals
 
-  private func applyJournals(timeout: Int64, hidesOlder: Bool) throws(CacheError) {
+  private func applyJournals(timeout: Int64, isOpening: Bool = false) throws(CacheError) {
     let activity = "Applying the journals of processes that ended, in \(database.directoryName)"
     let own = journal.identifier
     let found = try calling(activity) { () throws(SystemError) in try folder.identifiers().filter { $0 != own } }
     logged = logged.filter { found.contains($0.key) }
-    guard !found.isEmpty else { return failure = nil }
+    guard !found.isEmpty else { return didReplayAll() }
     // One process at a time: a locked journal then means that its owner lives, not that it is being replayed.
     guard let turn = try calling(activity, { () throws(SystemError) in try folder.takeReplayLock(timeout: timeout) })
     else {
@@ -92,6 +92,7 @@ final class PeerRecovery: @unchecked Sendable {
         database.directoryName, try calling(activity) { () throws(SystemError) in try folder.holderOfReplayLock() })
     }
     failure = nil
+    var unreplayed: [JournalImage] = []
     for identifier in found {
       guard let orphan = try calling(activity, { () throws(SystemError) in try folder.orphan(identifier) }) else {
         continue
@@ -100,7 +101,7 @@ final class PeerRecovery: @unchecked Sendable {
         try apply(orphan)
       } catch {
         // The journal stays for the next round.
-        if hidesOlder { try hideWhatIsOlder(than: orphan) }
+        if isOpening { unreplayed.append(orphan.image) }
         // The next commit reports a lock timeout once.
         if error.code != .lockTimeout, logged.updateValue(error.code, forKey: identifier) != error.code {
           events.log(
@@ -117,7 +118,17 @@ final class PeerRecovery: @unchecked Sendable {
       }
       do throws(SystemError) { try orphan.remove() } catch { throw CacheError(error, during: activity) }
     }
+    if failure == nil {
+      didReplayAll()
+    } else if !unreplayed.isEmpty {
+      try show(unreplayed)
+    }
     turn.end()
+  }
+
+  private func didReplayAll() {
+    failure = nil
+    if journal.forgetUnreplayed() { database.tracker.invalidate() }
   }
 
   /// Replays uncommitted writes. Never puts an older write over a newer one, or restores writes from before a
@@ -141,10 +152,7 @@ final class PeerRecovery: @unchecked Sendable {
     }
     guard committed < last else { return 0 }
     let pending = try calling(activity) { () throws(SystemError) in
-      let pending = try PendingWrites([image], database.databaseKey, committed: [image.identifier: committed]) {
-        (pointer, _) throws(SystemError) in
-        try ifReadable { () throws(SystemError) in try values.isIntact(pointer) } == true
-      }
+      let pending = try pendingWrites([image], committed: [image.identifier: committed])
       if durability != .fast { try values.synchronize(pending.segments) }
       return pending
     }
@@ -167,49 +175,62 @@ final class PeerRecovery: @unchecked Sendable {
     return pending.count
   }
 
-  // MARK: A journal that cannot be applied now
-
-  private func hideWhatIsOlder(than orphan: borrowing OrphanedJournal) throws(CacheError) {
-    var hidden = HiddenKeys()
-    let image = orphan.image
-    try database.accessing("Reading \(database.directoryName)") { () throws(LMDBError) in
-      try database.environment.withReadTransaction { (txn) throws(LMDBError) in
-        for frame in image.frames { try note(frame, in: txn, &hidden) }
-      }
-    }
-    let newest = image.lastStamp ?? 0
-    journal.lock.withLock {
-      // Later writes are newer.
-      journal.state.stamps.advance(to: newest)
-      journal.hide(hidden)
+  private func pendingWrites(
+    _ images: [JournalImage], committed: [UInt64: UInt64]
+  ) throws(SystemError) -> PendingWrites {
+    try PendingWrites(images, database.databaseKey, committed: committed) { (pointer, _) throws(SystemError) in
+      try ifReadable { () throws(SystemError) in try values.isIntact(pointer) } == true
     }
   }
 
-  private func note(
-    _ frame: JournalFrame, in txn: borrowing ReadTransaction, _ hidden: inout HiddenKeys
-  ) throws(LMDBError) {
-    switch frame.operation {
-    case .put, .remove:
-      let stamp = try database.databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) -> UInt64? in
-        try txn.withValue(forKey: key) { RecordHeader($0)?.stamp } ?? nil
+  /// Shows readers the writes of journals that cannot be applied now, where they are newer than the database.
+  private func show(_ images: [JournalImage]) throws(CacheError) {
+    let activity = "Reading the journals of processes that ended, in \(database.directoryName)"
+    let committed = try database.reading(activity) { (txn) throws(LMDBError) in
+      var stamps: [UInt64: UInt64] = [:]
+      for image in images {
+        stamps[image.identifier] = try WriteSession.committedStampKey(image.identifier).withBytes {
+          (key) throws(LMDBError) in
+          try txn.withValue(forKey: key) { $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0 }
+        }
       }
-      if let stamp, stamp < frame.stamp { try hide(.key(frame.key), frame.stamp, &hidden) }
-    case .removePrefix: try hide(.prefix(frame.key), frame.stamp, &hidden)
-    case .removeTag: try hide(.tag(frame.tag), frame.stamp, &hidden)
-    case .removeAll: try hide(.everything, frame.stamp, &hidden)
+      return stamps
     }
-  }
-
-  private func hide(
-    _ scope: HiddenKeys.Scope, _ stamp: UInt64, _ hidden: inout HiddenKeys
-  ) throws(LMDBError) {
-    guard hidden.canInsert(scope) else {
-      throw LMDBError(
-        code: .noSpace, operation: "PeerRecovery.hide",
-        message: "A journal of a process that ended has more writes than can be hidden. Free some space and open again."
-      )
+    let pending = try calling(activity) { () throws(SystemError) in try pendingWrites(images, committed: committed) }
+    let batch = BatchFrames(isAwaited: false)
+    var stamps: [UInt64] = []
+    func remove(_ key: UnsafeRawBufferPointer, _ stamp: UInt64) {
+      CacheKey.with(String(utf8: key)) { batch.remove($0) }
+      stamps.append(stamp)
     }
-    hidden.insert(scope, stamp: stamp)
+    try database.reading(activity) { (txn) throws(LMDBError) in
+      let cleared = try EntryDatabase.metadata(txn).clearStamp
+      var start: EntryPage.Start? = pending.removesMany ? EntryPage.Start() : nil
+      while let present = start {
+        start = try database.visitPage(withPrefix: "", from: present, length: .max, at: .min, txn) { key, header, _ in
+          if pending.removes(header, under: key, clearedAt: cleared) { remove(key, pending.lastStamp) }
+        }
+      }
+      for (index, entry) in pending.entries.enumerated() {
+        let replaces = try pending.withKey(of: index) { (key) throws(LMDBError) in
+          try txn.withValue(forKey: key) { pending.replaces(RecordHeader($0), by: entry, clearedAt: cleared) }
+        }
+        let frame = entry.frame
+        guard replaces ?? pending.replaces(nil, by: entry, clearedAt: cleared) else { continue }
+        guard !entry.isRemoval, let header = RecordHeader(frame.record),
+          !pending.removes(header, under: frame.key, clearedAt: cleared)
+        else {
+          remove(frame.key, entry.stamp)
+          continue
+        }
+        CacheKey.with(String(utf8: frame.key)) { batch.put($0, header, header.payload(of: frame.record)) }
+        stamps.append(entry.stamp)
+      }
+    }
+    let segment = JournalSegment(of: batch)
+    var next = stamps.makeIterator()
+    segment.append(batch) { _ in next.next() ?? 0 }
+    journal.show(unreplayed: segment, lastStamp: pending.lastStamp)
   }
 
   // MARK: Committed stamps of journals that are gone

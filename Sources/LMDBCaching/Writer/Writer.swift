@@ -41,7 +41,11 @@ final class Writer: @unchecked Sendable {
     self.counters = counters
     clock = journal.clock
     machine = WriterMachine(now: journal.clock.monotonic)
-    journal.reportFailure = { [unowned self] in note($0) }
+    journal.reportFailure = { [unowned self] error in
+      self.events.log(
+        .error, "cache cannot write its journal and goes on in memory",
+        ["directory": "\(self.directoryName)", "error": "\(error)"])
+    }
   }
 
   // MARK: The thread
@@ -138,9 +142,7 @@ final class Writer: @unchecked Sendable {
     // A commit under way already has the segments.
     if isCommitting { return }
     lock.lock()
-    let situation = journal.situation
-    let isPending = situation.hasSealed || situation.hidesKeys || situation.active.map { !$0.isEmpty } ?? false
-    if isPending && journal.state.gate.failure == nil && situation.canCommit { commit() }
+    if journal.situation.isPending && journal.state.gate.failure == nil { commit() }
     lock.unlock()
   }
 

@@ -59,7 +59,7 @@ struct WriterMachine: ~Copyable {
     // In turn, because under load a commit may always be due. A job that requests a commit precedes it.
     if situation.hasJobs && owesJob { return .runJob }
     var deadline = nextRound
-    if situation.isPending && situation.canCommit {
+    if situation.isPending {
       if let failure, now < failure.retryAt {
         deadline = min(deadline, failure.retryAt)
       } else if isDue(situation, now, groupCommitInterval) {
@@ -76,12 +76,12 @@ struct WriterMachine: ~Copyable {
   private func nextWhileClosing(_ situation: JournalSituation) -> Action {
     // Once more, without a pause, unless out of service.
     let mayTry = failure.map { !hasTriedSinceClosing && $0.retryAt != .max } ?? true
-    if situation.isPending && situation.canCommit && mayTry { return .commit }
+    if situation.isPending && mayTry { return .commit }
     return situation.hasJobs ? .runJob : .end
   }
 
   private func isDue(_ situation: JournalSituation, _ now: Int64, _ interval: Int64) -> Bool {
-    if situation.hasSealed || situation.hidesKeys { return true }
+    if situation.hasSealed { return true }
     guard let active = situation.active, !active.isEmpty else { return false }
     return active.isRequested || active.isQuarterFull || now >= active.firstAppend.addingClamped(interval)
   }
@@ -91,7 +91,7 @@ struct WriterMachine: ~Copyable {
     switch phase {
     case .running:
       if let failure, now < failure.retryAt { return false }
-      return situation.isPending && situation.canCommit && isDue(situation, now, groupCommitInterval)
+      return situation.isPending && isDue(situation, now, groupCommitInterval)
     case .closing: return nextWhileClosing(situation) == .commit
     case .ended: return false
     }

@@ -147,7 +147,7 @@ import Testing
   @Test func aFailureOfTheDiskIsThrown() throws {
     let cache = try directory.open { $0.disk.journalSize = 64 << 10 }
     let long = try ImportedEntry(
-      key: "long", value: .bytes(Data(count: 100_000)), created: nil, lastAccess: nil, expires: 0)
+      key: "long", value: .bytes(Data(count: 2 << 20)), created: nil, lastAccess: nil, expires: 0)
     let session = FaultInjection.begin(
       .directory(directory.path),
       [.init(.pwrite, returns: ENOSPC, count: .max), .init(.fallocate, returns: ENOSPC, count: .max)])

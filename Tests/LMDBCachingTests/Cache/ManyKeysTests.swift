@@ -183,19 +183,6 @@ import Testing
     #expect(other.run("close") == "ok")
     try cache.close()
   }
-
-  @Test func whatIsInMemoryOnlyIsFound() throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set("before", forKey: "key")
-    let session = FaultInjection.begin(
-      .directory(directory.path),
-      [.init(.pwrite, returns: ENOSPC, count: .max), .init(.fallocate, returns: ENOSPC, count: .max)])
-    let large = String(repeating: "x", count: 100_000)
-    try cache.set(large, forKey: "key")
-    #expect(try cache.values(String.self, forKeys: ["key", "none"]) == [large, nil])
-    FaultInjection.end(session)
-    #expect(errorCode { try cache.close() } == .noSpace)
-  }
 }
 
 private struct Reversing: ValueTransform {

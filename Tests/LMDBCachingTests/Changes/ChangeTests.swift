@@ -235,18 +235,6 @@ import Testing
     try await cache.close()
   }
 
-  @Test func whatIsKeptInMemoryOnlyIsTold() throws {
-    let cache = try open { $0.disk.journalSize = 64 << 10 }
-    let changes = cache.changes()
-    let session = FaultInjection.begin(.directory(directory.path), [.init(.txnCommit, returns: 28, count: .max)])
-    for index in 0..<400 { try cache.set(String(repeating: "v", count: 1_000), forKey: "k\(index)") }
-    if case .memoryOnly = cache.health {} else { Issue.record("\(cache.health)") }
-    #expect(changes.taken() == (0..<400).map { .set(key: "k\($0)") })
-    FaultInjection.end(session)
-    clock.advance(by: .seconds(60))
-    #expect(errorCode { try cache.close() } == .noSpace)
-  }
-
   // MARK: The end
 
   @Test func itEndsWhenTheCacheIsClosed() async throws {

@@ -145,24 +145,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Values held only in memory during a full disk have no entry that tells them apart.
-  @Test func whatIsInMemoryOnlyIsSeenToo() async throws {
-    let clock = ManualClock()
-    let cache = try directory.open {
-      $0.clock = .manual(clock)
-      $0.disk.inlineThreshold = 100
-    }
-    directory.write(Data(), to: ValueFolder.name)
-    var values = cache.observe(String.self, forKey: "key").values.makeAsyncIterator()
-    #expect(try await values.next() == .some(nil))
-    for letter in ["a", "b", "c"] {
-      let text = String(repeating: letter, count: 500)
-      try cache.set(text, forKey: "key")
-      #expect(try await values.next() == text)
-    }
-    #expect(await errorCode { try await cache.close() } == .storageFailed)
-  }
-
   @Test func anotherProcessIsSeenToo() async throws {
     let cache = try directory.open()
     let child = try cacheProcess()

@@ -104,7 +104,7 @@ import Testing
     let writer = HeldWriter(store)
     // The state during a commit.
     store.journal.lock.withLock {
-      store.journal.sealActive()
+      store.journal.sealActive(nil)
       store.journal.state.committingNumber = store.journal.state.sealed.last!.number
     }
     #expect(child.run("write key theirs") == "ok")

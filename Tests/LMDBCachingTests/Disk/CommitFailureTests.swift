@@ -160,12 +160,17 @@ import Testing
     try cache.close()
   }
 
-  /// Fills the journal while commits fail; returns the keys that were in it before.
-  func fill(_ cache: LMDBCache) throws {
-    for index in 0..<40 { try cache.set(String(repeating: "x", count: 3_000), forKey: "fill\(index)") }
+  /// Sets values until one throws; returns the number of those that did not.
+  func fill(_ cache: LMDBCache, _ prefix: String) -> Int {
+    let value = String(repeating: "x", count: 3_000)
+    for index in 0..<10_000 {
+      if errorCode({ try cache.set(value, forKey: "\(prefix)\(index)") }) != nil { return index }
+    }
+    Issue.record("the journal has no end")
+    return 0
   }
 
-  @Test(arguments: [Int.max, 0]) func withAFullJournalNoOlderValueIsServed(_ memoryLimit: Int) throws {
+  @Test(arguments: [Int.max, 0]) func aFullJournalThrowsAndChangesNothing(_ memoryLimit: Int) throws {
     let clock = ManualClock()
     let cache = try directory.open {
       $0.clock = .manual(clock)
@@ -174,42 +179,32 @@ import Testing
       $0.memory.countLimit = memoryLimit
     }
     let session = fail(.txnCommit, ENOSPC)
-    for key in ["set", "removed", "shrunk"] { try cache.set("in the journal", forKey: key) }
-    try fill(cache)
-    // Too long for the rest of the journal.
-    let long = String(repeating: "n", count: 20_000)
-    try cache.set(long, forKey: "set")
-    try cache.set(long, forKey: "removed")
+    for key in ["key", "removed"] { try cache.set("in the journal", forKey: key) }
     try cache.removeValue(forKey: "removed")
-    try cache.set(long, forKey: "shrunk")
-    try cache.set("short again", forKey: "shrunk")
+    let count = fill(cache, "fill")
+    #expect(count > 10)
+    let long = String(repeating: "n", count: 20_000)
+    #expect(errorCode { try cache.set(long, forKey: "key") } == .noSpace)
+    #expect(errorCode { try cache.write { $0.set(long, forKey: "key") } } == .noSpace)
     if case .memoryOnly = cache.health {} else { Issue.record("\(cache.health)") }
-
-    for _ in 0..<2 {
-      let set = try cache.value(String.self, forKey: "set")
-      #expect(set == nil || set == long, "an older value came back")
+    func expect(_ cache: LMDBCache) throws {
+      #expect(try cache.value(String.self, forKey: "key") == "in the journal")
       #expect(try cache.value(String.self, forKey: "removed") == nil)
-      let shrunk = try cache.value(String.self, forKey: "shrunk")
-      #expect(shrunk == nil || shrunk == "short again")
-      if memoryLimit > 0 { break }
+      for index in 0..<count { #expect(try cache.contains("fill\(index)")) }
+      #expect(try !cache.contains("fill\(count)"))
     }
+    try expect(cache)
+    cache.memory.removeAll()
+    try expect(cache)
     FaultInjection.end(session)
     clock.advance(by: .seconds(40))
     #expect(recovers(cache, clock))
-    cache.memory.removeAll()
-    let set = try cache.value(String.self, forKey: "set")
-    #expect(set == nil || set == long, "an older value came back")
-    #expect(try cache.value(String.self, forKey: "removed") == nil)
-    let shrunk = try cache.value(String.self, forKey: "shrunk")
-    #expect(shrunk == nil || shrunk == "short again")
-    try cache.set("after", forKey: "set")
-    #expect(errorCode { try cache.flush() } == .noSpace)
-    cache.memory.removeAll()
-    #expect(try cache.value(String.self, forKey: "set") == "after")
+    try expect(cache)
+    try cache.set("after", forKey: "after")
     try cache.close()
     let reopened = try directory.open()
-    #expect(try reopened.value(String.self, forKey: "removed") == nil)
-    #expect(try reopened.value(String.self, forKey: "set") == "after")
+    try expect(reopened)
+    #expect(try reopened.value(String.self, forKey: "after") == "after")
     try reopened.close()
   }
 
@@ -223,10 +218,10 @@ import Testing
     let session = fail(.txnCommit, ENOSPC)
     try cache.set("old", forKey: "pending")
     // Until not even a removal's frame fits.
-    for index in 0..<30 { try cache.set(String(repeating: "x", count: 3_000), forKey: "fill\(index)") }
-    for index in 0..<3_000 { try cache.set(index, forKey: "f\(index)") }
+    _ = fill(cache, "fill")
+    while errorCode({ try cache.set(1, forKey: "f") }) == nil {}
     _ = errorCode { try cache.removeAll() }
-    for key in ["committed", "pending", "fill0", "f7"] {
+    for key in ["committed", "pending", "fill0", "f"] {
       #expect(try cache.value(String.self, forKey: key) == nil)
     }
     FaultInjection.end(session)
@@ -234,257 +229,122 @@ import Testing
     #expect(recovers(cache, clock))
     #expect(try cache.entries().isEmpty)
     #expect(try cache.count == 0)
-    _ = errorCode { try cache.close() }
+    try cache.close()
   }
 
-  @Test func aDiskCacheReportsWhatCannotBeRecorded() throws {
-    let clock = ManualClock()
-    let cache = try directory.openDisk {
-      $0.clock = .manual(clock); $0.disk.journalSize = 64 << 10; $0.disk.inlineThreshold = 1 << 20
-    }
-    let session = fail(.txnCommit, ENOSPC)
-    var code: CacheError.Code?
-    for index in 0..<60 where code == nil {
-      code = errorCode { try cache.set(String(repeating: "x", count: 3_000), forKey: "fill\(index)") }
-    }
-    #expect(code == .noSpace)
-    FaultInjection.end(session)
-    _ = errorCode { try cache.close() }
-  }
-
-  @Test func aValueThatCannotBeWrittenStaysInMemory() throws {
+  /// Its file may take the long value, or else memory.
+  @Test func aLongValueThatCannotBeWrittenGoesToTheJournal() throws {
     let clock = ManualClock()
     let cache = try directory.open {
       $0.clock = .manual(clock)
       $0.disk.inlineThreshold = 100
     }
-    try cache.set("old", forKey: "key")
+    try cache.set("old", forKey: "key", expires: .after(.seconds(10)))
     try cache.flush()
     // A file at the folder's path: no segment can be made.
     directory.write(Data(), to: ValueFolder.name)
-    let big = String(repeating: "b", count: 500)
-    try cache.set(big, forKey: "key")
-    #expect(try cache.value(String.self, forKey: "key") == big)
-    cache.memory.removeAll()
-    #expect(try cache.value(String.self, forKey: "key") == nil)
-    #expect(!cache.health.isHealthy)
-    #expect(recovers(cache, clock))
-    #expect(try cache.value(String.self, forKey: "key") == nil)
-    #expect(errorCode { try cache.withoutMemory.set(big, forKey: "key") } == .storageFailed)
-    #expect(errorCode { try cache.write(waitsForCommit: true) { $0.set(big, forKey: "key") } } == .storageFailed)
-    try cache.set("small", forKey: "key")
-    #expect(cache.health.isHealthy)
-    // Lost writes are reported once.
-    #expect(errorCode { try cache.flush() } == .storageFailed)
-    try cache.flush()
-    try cache.close()
-  }
-
-  @Test(arguments: [false, true]) func whatIsInMemoryOnlyIsToldOf(_ isFlushed: Bool) throws {
-    let clock = ManualClock()
-    let cache = try directory.open {
-      $0.clock = .manual(clock)
-      $0.disk.inlineThreshold = 100
-    }
-    // The pause is over: the next commit is tried at once, and succeeds.
-    directory.write(Data(), to: ValueFolder.name)
-    let big = String(repeating: "b", count: 500)
-    try cache.set(big, forKey: "a")
-    clock.advance(by: .seconds(40))
-    try cache.set(big, forKey: "b")
-    #expect(eventually { !cache.store.journal.hasPending.load(ordering: .acquiring) })
-    if case .memoryOnly(let error) = cache.health { #expect(error.code == .storageFailed) } else { Issue.record() }
-    try FileManager.default.removeItem(at: directory.url(ValueFolder.name))
-    if isFlushed {
-      #expect(errorCode { try cache.flush() } == .storageFailed)
-    } else {
-      try cache.set(big, forKey: "c")
-    }
-    #expect(cache.health.isHealthy)
-    // Reported once.
-    #expect(errorCode { try cache.close() } == (isFlushed ? nil : .storageFailed))
-    try cache.close()
-  }
-
-  /// The value that a memory-only write replaced stays on disk until the next commit; a crash before it would bring the
-  /// old value back.
-  @Test func aFlushWaitsUntilWhatWasReplacedIsGone() throws {
-    let clock = ManualClock()
-    let cache = try directory.open {
-      $0.clock = .manual(clock)
-      $0.disk.inlineThreshold = 100
-    }
-    try cache.set("old", forKey: "key")
-    try cache.flush()
-    directory.write(Data(), to: ValueFolder.name)
-    try cache.set(String(repeating: "b", count: 500), forKey: "key")
-    #expect(errorCode { try cache.flush() } == .notCommitted)
-    try FileManager.default.removeItem(at: directory.url(ValueFolder.name))
-    clock.advance(by: .seconds(40))
-    #expect(recovers(cache, clock))
-    #expect(try CacheKey.with("key") { (key) throws(CacheError) in try cache.store.database.header(key) == nil })
-    #expect(errorCode { try cache.close() } == .storageFailed)
-  }
-
-  /// Here the failure ended before the write noted that it is in memory only.
-  @Test func aFlushWaitsForWhatIsHiddenWithoutAFailure() throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set("old", forKey: "key")
-    try cache.flush()
-    let journal = cache.store.journal
-    journal.lock.withLock {
-      var hidden = HiddenKeys()
-      Array("key".utf8).withUnsafeBytes { hidden.insert(.key($0), stamp: journal.state.stamps.next(cache.store.clock)) }
-      journal.hide(hidden)
-    }
-    #expect(try cache.value(String.self, forKey: "key") == nil || cache.memory.contains("key"))
-    try cache.flush()
-    #expect(try CacheKey.with("key") { (key) throws(CacheError) in try cache.store.database.header(key) == nil })
-    try cache.close()
-  }
-
-  @Test func whatIsNewerThanWhatCouldNotBeRecordedIsRead() throws {
-    let cache = try directory.open(neverCommitting)
-    let journal = cache.store.journal
-    let stamp = journal.lock.withLock { journal.state.stamps.next(cache.store.clock) }
-    try cache.set("newer", forKey: "key")
-    try cache.flush()
-    journal.lock.withLock {
-      var hidden = HiddenKeys()
-      Array("key".utf8).withUnsafeBytes { hidden.insert(.key($0), stamp: stamp) }
-      journal.hide(hidden)
-    }
-    cache.memory.removeAll()
-    #expect(try cache.contains("key"))
-    #expect(try cache.value(String.self, forKey: "key") == "newer")
-    cache.memory.removeAll()
-    #expect(try cache.values(String.self, forKeys: ["key"]) == ["newer"])
-    #expect(try cache.withoutMemory.value(String.self, forKey: "key") == "newer")
-    #expect(try !cache.set("other", forKey: "key", if: .absent))
-    try cache.flush()
-    #expect(try cache.value(String.self, forKey: "key") == "newer")
-    try cache.close()
-  }
-
-  @Test func withFullDurabilityAWriteThatCannotBeRecordedChangesNothing() throws {
-    let clock = ManualClock()
-    func open() throws -> LMDBCache {
-      try directory.open {
-        $0.durability = .full
-        $0.disk.inlineThreshold = 1_000
-        $0.clock = .manual(clock)
-      }
-    }
-    var cache = try open()
-    let (short, long) = (Data("old".utf8), Data(repeating: 1, count: 5_000))
-    try cache.set(short, forKey: "short")
-    try cache.set(long, forKey: "long")
-    try cache.close()
-    cache = try open()
-    #expect(try cache.value(Data.self, forKey: "long") == long)
-    let session = fail(.openat, ENOSPC)
-    #expect(errorCode { try cache.set(Data("new".utf8), forKey: "short") } == .noSpace)
-    #expect(errorCode { try cache.set(Data(count: 6_000), forKey: "long") } == .noSpace)
-    #expect(errorCode { try cache.removeValue(forKey: "short") } == .noSpace)
-    #expect(errorCode { try cache.removeAll(.prefix("s")) } == .noSpace)
-    #expect(errorCode { try cache.set(1, forKey: "absent", if: .absent) } == .noSpace)
-    for _ in 0..<2 {
-      #expect(try cache.value(Data.self, forKey: "short") == short)
-      #expect(try cache.value(Data.self, forKey: "long") == long)
-      #expect(try cache.value(Int.self, forKey: "absent") == nil)
+    for count in [500, 100_000] {
+      let big = String(repeating: "b", count: count)
+      try cache.set(big, forKey: "key", expires: .unchanged)
+      #expect(!cache.health.isHealthy)
+      #expect(try cache.value(String.self, forKey: "key") == big)
       cache.memory.removeAll()
+      #expect(try cache.value(String.self, forKey: "key") == big)
+      try cache.withoutMemory.set(big, forKey: "other")
+      try cache.touch(forKey: "other", expires: .after(.seconds(100)))
+      try cache.flush()
+      #expect(cache.health.isHealthy)
     }
-    FaultInjection.end(session)
-    clock.advance(by: .seconds(60))
-    #expect(
-      eventually {
-        clock.advance(by: .seconds(1))
-        return errorCode { try cache.set(Data("new".utf8), forKey: "short") } == nil
-      })
-    try cache.close()
-    cache = try open()
-    #expect(try cache.value(Data.self, forKey: "short") == Data("new".utf8))
-    #expect(try cache.value(Data.self, forKey: "long") == long)
-    try cache.close()
-  }
-
-  /// Its expiry stays, whatever is written in its place.
-  @Test func anEntryInMemoryOnlyKeepsItsExpiry() throws {
-    let clock = ManualClock()
-    let cache = try directory.open {
-      $0.disk.inlineThreshold = 1_000
-      $0.clock = .manual(clock)
-    }
-    try cache.increment(forKey: "warm")
-    try cache.flush()
-    let sessions = failValues()
-    for key in ["a", "b", "c"] {
-      try cache.set(String(repeating: "v", count: 5_000), forKey: key, expires: .after(.seconds(10)))
-    }
-    try cache.update(String.self, forKey: "a") { $0 = "short" }
-    try cache.set("short", forKey: "b", expires: .unchanged)
-    #expect(errorCode { try cache.touch(forKey: "c", expires: .after(.seconds(1_000))) } == .notCommitted)
-    #expect(try cache.value(String.self, forKey: "a") == "short")
-    #expect(try cache.value(String.self, forKey: "c") != nil)
-    for session in sessions { FaultInjection.end(session) }
+    let tooLong = Data(count: 2 << 20)
+    #expect(errorCode { try cache.set(tooLong, forKey: "key") } == .storageFailed)
+    #expect(errorCode { try cache.write(waitsForCommit: true) { $0.set(tooLong, forKey: "key") } } == .storageFailed)
+    #expect(try cache.value(String.self, forKey: "key")?.utf8.count == 100_000)
+    #expect(try cache.read { try $0.value(String.self, forKey: "key") }?.utf8.count == 100_000)
     clock.advance(by: .seconds(11))
-    for key in ["a", "b", "c"] { #expect(try cache.value(String.self, forKey: key) == nil) }
-    _ = errorCode { try cache.close() }
+    #expect(try cache.value(String.self, forKey: "key") == nil)
+    try cache.close()
+    try FileManager.default.removeItem(at: directory.url(ValueFolder.name))
+    let reopened = try directory.open { $0.clock = .manual(clock) }
+    #expect(try reopened.value(String.self, forKey: "other")?.utf8.count == 100_000)
+    try reopened.close()
   }
 
-  /// Such a snapshot or copy would be older than what reads returned.
-  @Test func noSnapshotHasWhatIsHidden() throws {
+  @Test(arguments: [Durability.ordered, .full, .fast], [Int.max, 0])
+  func aJournalThatCannotBeMadeIsInMemory(_ durability: Durability, _ memoryLimit: Int) throws {
     let clock = ManualClock()
-    let copy = CacheDirectory()
     let cache = try directory.open {
-      $0.disk.inlineThreshold = 1_000
       $0.clock = .manual(clock)
+      $0.durability = durability
+      $0.memory.countLimit = memoryLimit
     }
-    try cache.set("old", forKey: "key")
-    try cache.flush()
-    let sessions = failValues()
-    let new = String(repeating: "n", count: 5_000)
-    try cache.set(new, forKey: "key")
-    #expect(try cache.value(String.self, forKey: "key") == new)
-    do {
-      let seen = try cache.read { try $0.value(String.self, forKey: "key") }
-      #expect(seen != "old")
-    } catch let error as CacheError { #expect(error.code == .notCommitted) }
-    #expect(errorCode { try cache.backUp(to: copy.url("copy")) } == .noSpace)
-    for session in sessions { FaultInjection.end(session) }
-    _ = errorCode { try cache.close() }
-  }
-
-  /// Makes writes of long values fail.
-  private func failValues() -> [FaultInjection.SessionID] {
-    [
-      FaultInjection.begin(
-        .directory(directory.path + "/values"),
-        [.init(.pwrite, returns: ENOSPC, count: .max), .init(.fallocate, returns: ENOSPC, count: .max)])
-    ]
-  }
-
-  @Test func aJournalThatCannotBeMadeKeepsValuesInMemory() throws {
-    let clock = ManualClock()
-    let cache = try directory.open { $0.clock = .manual(clock) }
-    directory.write(Data(), to: JournalName.folder)
-    try cache.set("v", forKey: "key")
+    let session = FaultInjection.begin(
+      .directory(directory.path + "/journals"), [.init(.pwrite, returns: ENOSPC, count: .max)])
+    try cache.set("v", forKey: "key", tags: ["tag"])
+    try cache.set(Data(count: 20_000), forKey: "long")
+    try cache.removeAll(.prefix("l"))
+    try cache.set(1, forKey: "other", if: .absent)
     #expect(try cache.value(String.self, forKey: "key") == "v")
+    #expect(try cache.value(Data.self, forKey: "long") == nil)
     if case .memoryOnly = cache.health {} else { Issue.record("\(cache.health)") }
-    try FileManager.default.removeItem(at: directory.url(JournalName.folder))
-    clock.advance(by: .seconds(60))
-    try cache.set("w", forKey: "other")
+    // The database still takes them.
+    try cache.flush()
+    #expect(try cache.entries().map(\.key) == ["key", "other"])
+    try cache.removeAll(.tag("tag"))
+    FaultInjection.end(session)
     #expect(
-      eventually {
+      try eventually {
         clock.advance(by: .seconds(1))
-        _ = try? cache.set("x", forKey: "key")
+        try cache.set("x", forKey: "key")
         return cache.health.isHealthy && !directory.journals.isEmpty
       })
     try cache.set("y", forKey: "key")
-    // Reports its own lost writes once.
-    _ = errorCode { try cache.flush() }
+    let crashed = directory.crashed(cache)
     cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "y")
+    cache._checkInvariants()
     try cache.close()
+    for place in [directory, crashed] {
+      let reopened = try place.open { $0.durability = durability }
+      #expect(try reopened.value(String.self, forKey: "key") == "y")
+      #expect(try reopened.value(Int.self, forKey: "other") == 1)
+      try reopened.close()
+    }
+  }
+
+  @Test(arguments: [Int.max, 0]) func memoryIsBounded(_ memoryLimit: Int) throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.disk.inlineThreshold = 1 << 20
+      $0.memory.countLimit = memoryLimit
+    }
+    try cache.set("old", forKey: "key")
+    try cache.flush()
+    try cache.close()
+    let reopened = try directory.open {
+      $0.clock = .manual(clock)
+      $0.disk.inlineThreshold = 1 << 20
+      $0.memory.countLimit = memoryLimit
+    }
+    let sessions = [
+      fail(.txnCommit, ENOSPC),
+      FaultInjection.begin(
+        .directory(directory.path + "/journals"), [.init(.pwrite, returns: ENOSPC, count: .max)]),
+    ]
+    try reopened.set("new", forKey: "key")
+    let count = fill(reopened, "fill")
+    #expect(1_000...1_400 ~= count)
+    #expect(errorCode { try reopened.set(Data(count: 3_000), forKey: "key") } == .noSpace)
+    #expect(try reopened.value(String.self, forKey: "key") == "new")
+    for index in 0..<count { #expect(try reopened.contains("fill\(index)")) }
+    #expect(try !reopened.contains("fill\(count)"))
+    reopened._checkInvariants()
+    for session in sessions { FaultInjection.end(session) }
+    #expect(recovers(reopened, clock))
+    try reopened.close()
+    let again = try directory.open()
+    #expect(try again.count == count + 1)
+    #expect(try again.value(String.self, forKey: "key") == "new")
+    try again.close()
   }
 }

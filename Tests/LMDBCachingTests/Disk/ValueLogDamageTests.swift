@@ -131,7 +131,7 @@ import Testing
     try values.fill(cache, 0..<3)
     let session = FaultInjection.begin(
       .directory(directory.path + "/values"), [.init(.pwrite, returns: ENOSPC, count: 1)])
-    #expect(errorCode { try cache.withoutMemory.set(values.value(50), forKey: "key50") } == .noSpace)
+    #expect(errorCode { try cache.write { $0.set(values.value(50), forKey: "key50") } } == .noSpace)
     FaultInjection.end(session)
     try values.fill(cache, 3..<40)
     try cache.flush()
@@ -309,7 +309,7 @@ import Testing
     for errno in [EDQUOT, EFBIG] {
       try fail(.init(.fallocate, returns: errno, count: .max)) {
         let error = try #require(throws: CacheError.self) {
-          for number in 20..<60 { try cache.withoutMemory.set(values.value(number), forKey: "k") }
+          for number in 20..<60 { try cache.write { $0.set(values.value(number), forKey: "k") } }
         }
         #expect(error.code == .noSpace && error.message.contains("Free some space"), "\(error)")
       }

@@ -29,14 +29,14 @@ import Testing
   @Test func aLateInsertDropsWhatIsOlderThanItself() {
     // Another key of the group has advanced, so the group gives no answer; the entry's own stamp is older than both.
     _ = store.insert("key", hash: hash, value: 1, stamp: 10)
-    store.advanceStripe(hash: hash, to: 30)
+    store.announce("other", hash: hash, stamp: 30)
     #expect(store.insert("key", hash: hash, value: 2, stamp: 20) == .superseded)
     #expect(value == nil)
   }
 
   @Test func anAnnouncedMutationIsInsertedAndKeepsOlderReadsOut() {
     let token = store.token(hash: hash)!
-    store.advanceStripe(hash: hash, to: 20)
+    store.announce("other", hash: hash, stamp: 20)
     #expect(store.promote("key", hash: hash, value: 1, stamp: 10, token: token) == .superseded)
     #expect(store.insert("key", hash: hash, value: 2, stamp: 20) == .done)
     #expect(value == 2)

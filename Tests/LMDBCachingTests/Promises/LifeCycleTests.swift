@@ -52,7 +52,7 @@ import Testing
       }
     }
     #expect(isDone)
-    // The acknowledged value, or hidden if it cannot be read now, but never the value it replaced.
+    // The acknowledged value, or an error, but never the value it replaced.
     #expect(seen.current != "old")
     other.resume()
     other.kill()

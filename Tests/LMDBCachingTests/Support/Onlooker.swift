@@ -9,10 +9,10 @@ final class Onlooker: DiskStoreObserver, @unchecked Sendable {
   var didRemoveAll: () -> Void = {}
   var didEvictAll: () -> Void = {}
 
-  func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) { willChange() }
+  func willChange(_ key: String, hash: UInt64, stamp: UInt64) { willChange() }
   func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {}
   func endChange(_ key: String, hash: UInt64) {}
-  func willRemove(_ scope: HiddenKeys.Scope, stamp: UInt64) {}
+  func willRemove(_ scope: KeyScope, stamp: UInt64) {}
   func didChange(_ key: String, hash: UInt64, stamp: UInt64) {}
   func didRemoveAll(withPrefix prefix: String, stamp: UInt64) { didRemoveAll() }
   func lastAccess(of key: String) -> UInt32? { nil }

@@ -44,11 +44,7 @@ import Testing
       (active(since: 100), 100 + interval, .commit),
       (active(isRequested: true, since: 100), 100, .commit),
       (active(isQuarterFull: true, since: 100), 100, .commit),
-      (JournalSituation(hasSealed: true, canSeal: false), 0, .commit),
-      (JournalSituation(hidesKeys: true), 0, .commit),
-      // Hidden keys need a sealed segment, and wait if none can be sealed.
-      (JournalSituation(canSeal: false, hidesKeys: true), 0, .wait(second)),
-      (JournalSituation(canSeal: false, active: .init(isEmpty: false, isRequested: true)), 5, .wait(second - 5)),
+      (JournalSituation(hasSealed: true), 0, .commit),
       // Commits run before jobs.
       (JournalSituation(hasSealed: true, hasJobs: true), 0, .commit),
       (JournalSituation(hasJobs: true), 0, .runJob),
@@ -236,14 +232,6 @@ import Testing
     #expect(last.error.code == .noSpace)
   }
 
-  @Test func closingWhereNothingCanBeSealedEnds() {
-    var machine = WriterMachine(now: 0)
-    _ = machine.close()
-    let action = next(
-      machine, JournalSituation(canSeal: false, active: .init(isEmpty: false)), at: 1)
-    #expect(action == .end)
-  }
-
   // MARK: Any order
 
   /// Random events: it never waits past the next round or for a negative time, never commits nothing, and after closing
@@ -255,7 +243,7 @@ import Testing
     for _ in 0..<5_000 {
       now += Int64(random.below(100_000_000))
       let situation = JournalSituation(
-        hasSealed: random.below(4) == 0, canSeal: random.below(4) != 0, hidesKeys: random.below(8) == 0,
+        hasSealed: random.below(4) == 0,
         active: random.below(4) == 0
           ? nil
           : .init(
@@ -264,7 +252,7 @@ import Testing
         hasJobs: random.below(3) == 0)
       switch next(machine, situation, at: now) {
       case .commit:
-        #expect(situation.isPending && situation.canCommit && !hasEnded)
+        #expect(situation.isPending && !hasEnded)
         if random.below(3) == 0 {
           machine.didFail(error, now: now)
           attemptsSinceClose += isClosed ? 1 : 0

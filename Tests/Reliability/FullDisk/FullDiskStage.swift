@@ -31,11 +31,6 @@ struct FullDiskStage: TrialRole {
   private var possible: [Int: Set<Int>] = [:]
   /// Whether disk and journal have every write: the cache was healthy, and no trim can be undone.
   private var isExact = true
-  /// Keys written while the cache was unhealthy, which may exist in memory only.
-  private var unsure: Set<Int> = []
-  /// Keys whose values may come back from a dead process's journal, as one of the possible values.
-  private var returning: Set<Int> = []
-  private var written: Set<Int> = []
   private var figures: [String: Int] = [:]
   private var latest: [String] = []
 
@@ -199,42 +194,26 @@ struct FullDiskStage: TrialRole {
     if Int(status.st_blocks) * 512 < Int(status.st_size) { throw FullDiskFailure(message: "lock.mdb is sparse") }
   }
 
-  /// A new process must find a written value: the last one, unless the disk was full.
+  /// A new process must find a written value: the last one, unless writes did not survive the process.
   private mutating func read() throws {
     for key in 0..<Self.keyCount {
       let answer = try read("get \(key)")
       guard let found = answer == "nil" ? -1 : Int(answer) else {
         throw FullDiskFailure(message: "key \(key): \(answer)")
       }
-      var wanted = possible[key] ?? [-1]
-      if isExact && !isFull && !returning.contains(key) {
-        wanted = [current[key] ?? -1]
-      } else {
-        // Only the dead process's memory had it, or its journal needs space before it can be replayed.
-        wanted.insert(-1)
-      }
+      let wanted = isExact ? [current[key] ?? -1] : possible[key] ?? [-1]
       guard wanted.contains(found) else {
         throw FullDiskFailure(
           message: "key \(key) has \(found) after the process's end, and not one of \(wanted.sorted())")
       }
-      if found < 0 && wanted.count > 1 {
-        returning.insert(key)
-        possible[key] = wanted
-      } else {
-        returning.remove(key)
-      }
       current[key] = found < 0 ? nil : found
     }
-    unsure = []
     settle()
   }
 
   private mutating func settle() {
-    possible = possible.filter { returning.contains($0.key) }
-    for (key, number) in current where !returning.contains(key) {
-      possible[key] = unsure.contains(key) ? [number, -1] : [number]
-    }
-    isExact = unsure.isEmpty
+    possible = current.mapValues { [$0] }
+    isExact = true
   }
 
   private mutating func die() throws {
@@ -261,11 +240,8 @@ struct FullDiskStage: TrialRole {
   private mutating func write(_ command: String) throws {
     let words = command.split(separator: " ").map { Int($0) }
     let answer = try ask(command)
-    // A write that the disk's end cuts short fails as an I/O error first. Batches are all or nothing, and with full
-    // durability no write stays in memory only.
-    let isRefused =
-      ["error noSpace", "error storageFailed"].contains(answer)
-      && (command.hasPrefix("batch") || durability == "\(Durability.full.rawValue)")
+    // A write that the disk's end cuts short fails as an I/O error first. What is refused changes nothing.
+    let isRefused = ["error noSpace", "error storageFailed"].contains(answer)
     guard isRefused || answer == "ok" || answer == "error notCommitted" else {
       throw FullDiskFailure(message: "\(command): \(answer)")
     }
@@ -284,17 +260,13 @@ struct FullDiskStage: TrialRole {
   private mutating func note(_ key: Int, _ number: Int?) {
     possible[key, default: [-1]].insert(number ?? -1)
     current[key] = number
-    written.insert(key)
-    returning.remove(key)
   }
 
-  /// While the cache is unhealthy, a write may be in memory only.
+  /// While the cache is unhealthy, a write may not survive the process.
   private mutating func noteHealth() throws {
-    defer { written = [] }
     guard user != nil else { return }
     let health = try ask("health")
     if health == "healthy" { return }
-    unsure.formUnion(written)
     guard ["memory-only noSpace", "memory-only storageFailed"].contains(health) else {
       throw FullDiskFailure(message: "health: \(health)")
     }
@@ -330,7 +302,7 @@ struct FullDiskStage: TrialRole {
       let found = try read("get \(key)")
       if found == "nil" {
         note(key, nil)
-      } else if found != "\(number)", !isBack(key, found) {
+      } else if found != "\(number)" {
         throw FullDiskFailure(message: "key \(key) has \(found) after a trim, and not \(number)")
       }
     }
@@ -344,23 +316,8 @@ struct FullDiskStage: TrialRole {
       let found = try read("get \(key)")
       figures["reads", default: 0] += 1
       if found == (current[key].map { "\($0)" } ?? "nil") { continue }
-      // Forgetting may lose a value that only memory had, but never brings back an older one.
-      if isBack(key, found) { continue }
-      if found == "nil", unsure.contains(key) {
-        note(key, nil)
-        continue
-      }
       throw FullDiskFailure(message: "key \(key) is read as \(found), and is \(current[key] ?? -1)")
     }
-  }
-
-  /// Whether a dead process's journal brought the key back.
-  private mutating func isBack(_ key: Int, _ found: String) -> Bool {
-    guard returning.contains(key), let number = Int(found), possible[key, default: []].contains(number) else {
-      return false
-    }
-    current[key] = number
-    return true
   }
 
   /// Once there is space, the cache commits by itself and everything reaches the disk.
@@ -383,11 +340,10 @@ struct FullDiskStage: TrialRole {
     if Int(count) == nil { throw FullDiskFailure(message: "count: \(count)") }
     for key in 0..<Self.keyCount {
       let found = try read("get \(key)")
-      if Int(found) != current[key], !isBack(key, found), !(found == "nil" && unsure.contains(key)) {
+      if Int(found) != current[key] {
         throw FullDiskFailure(
           message: "key \(key) is \(found) when there is space again, and not \(current[key] ?? -1)")
       }
-      current[key] = Int(found)
     }
     settle()
     try write("set 0 \(nextNumber())")
