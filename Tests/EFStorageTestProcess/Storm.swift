@@ -81,7 +81,7 @@ enum Storm {
     properties.number = isNil ? nil : step
     properties.text = isNil ? nil : "the text of the number \(step)"
     do { try cache.set(Pair(step), forKey: "value") } catch { print(error) }
-    memory.setObject(Pair(step), forKey: 0)
+    memory.set(Pair(step), forKey: 0)
   }
 
   /// A description of what was read and was never written, or `nil`.

@@ -23,7 +23,7 @@ import Testing
       ImportError(.damagedSource, "It is damaged.", underlying: cause), LMDBError(code: .mapFull, operation: "mdb_put"),
       RemoteTierError(.busy, "All connections are in use."),
       StorezFailure(.storage, key: "k", "No.", underlying: cause),
-      ValueTransformError("It failed."), EFStorageCompositionError(first: cause, second: nil),
+      EFStorageCompositionError(first: cause, second: nil),
       EFStorageFailure(.storage, key: "k", storage: LMDBCache.self, content: Int.self, underlying: cause),
       UserDefaultsStorableError.innerNil(Int??.self),
     ]

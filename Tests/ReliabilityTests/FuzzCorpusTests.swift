@@ -2,7 +2,7 @@ import Foundation
 import Reliability
 import Testing
 
-@_spi(Fuzzing) import LMDBCaching
+import LMDBCaching
 
 /// Past findings of fuzzing: inputs that were misread or crashed the process.
 @Suite struct FuzzCorpusTests {

@@ -22,11 +22,11 @@ public struct LoadTracing: LoadInstrument {
   }
 
   public nonisolated(nonsending) func load<R>(
-    _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
+    key: String, directory: String, _ body: nonisolated(nonsending) () async throws -> R
   ) async rethrows -> R {
     try await (tracer ?? InstrumentationSystem.tracer).withAnySpan("cache.load") { span in
-      if recordsKeys { span.attributes["cache.key"] = load.key }
-      span.attributes["cache.directory"] = load.directory
+      if recordsKeys { span.attributes["cache.key"] = key }
+      span.attributes["cache.directory"] = directory
       return try await body()
     }
   }

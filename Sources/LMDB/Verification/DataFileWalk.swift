@@ -350,13 +350,6 @@ package struct DataFileValue {
     self.page = page
   }
 
-  /// Calls `body` with the last `count` bytes, or with all if there are fewer.
-  package func withEnd<R>(
-    _ count: Int, _ body: (UnsafeRawBufferPointer) throws(DataFileError) -> R
-  ) throws(DataFileError) -> R {
-    try withPart(max(0, size - count)..<size, body)
-  }
-
   fileprivate func withPart<R>(
     _ part: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(DataFileError) -> R
   ) throws(DataFileError) -> R {

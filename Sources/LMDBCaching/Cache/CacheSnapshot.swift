@@ -29,14 +29,14 @@ public struct CacheSnapshot: ~Copyable {
   /// Returns whether a live entry existed under `key`.
   public func contains(_ key: String) throws(CacheError) -> Bool {
     try CacheKey.with(key) { (key) throws(CacheError) in
-      guard let header = try store.header(key, in: transaction) else { return false }
+      guard let header = try store.database.header(key, in: transaction) else { return false }
       return !header.isExpired(at: store.clock.now)
     }
   }
 
   /// The live entries whose keys start with `prefix`, in byte order of their keys.
   public func entries(withPrefix prefix: String = "") throws(CacheError) -> [CacheEntry] {
-    try store.entries(withPrefix: prefix, in: transaction)
+    try store.database.entries(withPrefix: prefix, at: store.clock.now, in: transaction)
   }
 }
 
@@ -52,12 +52,9 @@ public struct CacheSnapshot: ~Copyable {
 /// grow the files, and memory holds one page. The list is not a snapshot: an entry that changes during the loop appears
 /// once or not at all, every other entry once.
 public struct CacheEntries: AsyncSequence, Sendable {
-  public typealias Element = CacheEntry
-  public typealias Failure = CacheError
-
-  private let cache: LMDBCache
-  private let prefix: String
-  private let pageSize: Int
+  fileprivate let cache: LMDBCache
+  fileprivate let prefix: String
+  fileprivate let pageSize: Int
 
   init(_ cache: LMDBCache, prefix: String, pageSize: Int) {
     self.cache = cache
@@ -65,38 +62,26 @@ public struct CacheEntries: AsyncSequence, Sendable {
     self.pageSize = Swift.max(1, pageSize)
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(cache, prefix, pageSize) }
+  public func makeAsyncIterator() -> Iterator { Iterator(entries: self) }
 
   /// Returns the entries in turn.
   public struct Iterator: AsyncIteratorProtocol {
-    private let cache: LMDBCache
-    private let prefix: String
-    private let pageSize: Int
+    private let entries: CacheEntries
     private var page = EntryPage()
     private var index = 0
     private var hasBegun = false
 
-    fileprivate init(_ cache: LMDBCache, _ prefix: String, _ pageSize: Int) {
-      self.cache = cache
-      self.prefix = prefix
-      self.pageSize = pageSize
-    }
+    fileprivate init(entries: CacheEntries) { self.entries = entries }
 
     /// The next entry, or `nil` at the end or when the task is cancelled.
     ///
     /// - Throws: `.closed`, `.storageFailed`; `.notCommitted` if earlier writes cannot be committed.
-    public mutating func next() async throws(CacheError) -> CacheEntry? { try await next(isolation: nil) }
-
-    /// The next entry, or `nil` at the end or when the task is cancelled.
-    ///
-    /// - Throws: as the other form.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(CacheError) -> CacheEntry? {
       while index == page.entries.count {
         if Task.isCancelled || hasBegun && page.next == nil { return nil }
         let place = page.next
-        page = try await cache.background.perform(.aside) {
-          [cache, prefix, pageSize] () throws(CacheError) in
-          try cache.page(withPrefix: prefix, after: place, length: pageSize)
+        page = try await entries.cache.background.perform(.aside) { [entries] () throws(CacheError) in
+          try entries.cache.page(withPrefix: entries.prefix, after: place, length: entries.pageSize)
         }
         hasBegun = true
         index = 0

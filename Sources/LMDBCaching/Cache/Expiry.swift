@@ -78,27 +78,3 @@ public enum CacheSelection: Sendable {
   /// Every entry stored before the date, which is rounded down to the second, regardless of later reads.
   case createdBefore(Date)
 }
-
-/// What a trim leaves.
-public enum TrimTarget: Sendable {
-  /// What the tier's limits allow.
-  case limits
-  /// At most this many entries.
-  case count(Int)
-  /// Entries with at most this total cost. 0 removes all, unless every cost is 0.
-  case cost(Int)
-  /// Entries that were accessed within this duration.
-  case age(Duration)
-
-  func check() throws(CacheError) {
-    let goal: String
-    switch self {
-    case .count(let number) where number < 0, .cost(let number) where number < 0: goal = "\(number)"
-    case .age(let age) where age < .zero: goal = "\(age)"
-    case .limits, .count, .cost, .age: return
-    }
-    throw CacheError(
-      .invalidArgument,
-      "A trim takes 0 or more, but got \(goal); nothing was removed. To remove every entry, use removeAll().")
-  }
-}

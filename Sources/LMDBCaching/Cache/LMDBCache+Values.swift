@@ -212,7 +212,7 @@ extension LMDBCache {
     if tags != nil { store.journal.tagRemovals.noteUse() }
     guard let value, let tier else { return try didChange(key, outcome, tells: tells) }
     tier.insert(value, key, header, tags, outcome)
-    if tells { store.noteChange(key, outcome.stamp) }
+    if tells { store.feed.noteChange(key, outcome.stamp) }
     try outcome.checkCommitted()
   }
 
@@ -220,7 +220,7 @@ extension LMDBCache {
   func didChange(_ key: CacheKey, _ outcome: WriteOutcome, tells: Bool = true) throws(CacheError) {
     if let tier {
       tier.remove(key, stamp: outcome.stamp)
-      if tells { store.noteChange(key, outcome.stamp) }
+      if tells { store.feed.noteChange(key, outcome.stamp) }
     }
     try outcome.checkCommitted()
   }

@@ -99,13 +99,13 @@ public final class LMDBCache: Sendable {
     self.configuration = configuration
     let store = try DiskStore.open(directory: directory.path, configuration: configuration)
     self.store = store
-    reader = store.makeReader(ValueTransforms(transforms: configuration.valueTransforms))
+    reader = store.records.reader(through: ValueTransforms(transforms: configuration.valueTransforms))
     events = EventLog(configuration.logger)
     coding = Mutex(configuration.objectCoding)
     // The store's own clock: the tiers agree on the time, which never goes back.
     memory = MemoryTier(configuration, clock: store.clock)
     tier = configuration.memory.isOff ? nil : memory
-    if tier != nil { store.add(memory) }
+    if tier != nil { store.observers.add(memory) }
     disk.autoTrimInterval = .seconds(60)
   }
 
@@ -155,7 +155,7 @@ public final class LMDBCache: Sendable {
     store.journal.lock.withLock { memory.loads.close() }
     notesWrites.withLock { notes in
       notes = nil
-      store.remove(memory)
+      store.observers.remove(memory)
     }
     let timer = maintenance.withLock { $0.timer.take() }
     timer?.cancel()
@@ -169,7 +169,7 @@ public final class LMDBCache: Sendable {
     if tier != nil { return }
     notesWrites.withLock { notes in
       guard notes == false else { return }
-      store.add(memory)
+      store.observers.add(memory)
       notes = true
     }
   }
@@ -289,28 +289,28 @@ public struct DiskTier: Sendable {
   /// The least recently accessed entries go first. One with several accesses at separate times stays up to four times
   /// as long.
   public var countLimit: Int {
-    get { store.trimmer.limits.withLock { $0.count } }
-    nonmutating set { store.trimmer.limits.withLock { $0.count = newValue < 0 ? .max : newValue } }
+    get { store.trimmer.limits.withLock { $0.countLimit } }
+    nonmutating set { store.trimmer.limits.withLock { $0.countLimit = newValue < 0 ? .max : newValue } }
   }
 
   /// The maximum total cost; see ``countLimit``.
   public var costLimit: Int {
-    get { store.trimmer.limits.withLock { $0.cost } }
-    nonmutating set { store.trimmer.limits.withLock { $0.cost = newValue < 0 ? .max : newValue } }
+    get { store.trimmer.limits.withLock { $0.costLimit } }
+    nonmutating set { store.trimmer.limits.withLock { $0.costLimit = newValue < 0 ? .max : newValue } }
   }
 
   /// How long after its last access an entry stays; `nil` for no limit. Accesses are recorded to the minute.
   public var ageLimit: Duration? {
-    get { store.trimmer.limits.withLock { $0.age } }
-    nonmutating set { store.trimmer.limits.withLock { $0.age = newValue.flatMap { $0 < .zero ? nil : $0 } } }
+    get { store.trimmer.limits.withLock { $0.ageLimit } }
+    nonmutating set { store.trimmer.limits.withLock { $0.ageLimit = newValue.flatMap { $0 < .zero ? nil : $0 } } }
   }
 
   /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, entries go in the order of
   /// ``countLimit``. Freed space is reused. It returns to the volume when more than half of a segment of the value log,
   /// or of the database's file, is free.
   public var freeSpaceLimit: Int {
-    get { store.trimmer.limits.withLock { $0.freeDiskSpace } }
-    nonmutating set { store.trimmer.limits.withLock { $0.freeDiskSpace = max(0, newValue) } }
+    get { store.trimmer.limits.withLock { $0.freeSpaceLimit } }
+    nonmutating set { store.trimmer.limits.withLock { $0.freeSpaceLimit = max(0, newValue) } }
   }
 
   /// How often limits are checked and maintenance runs in the background; 60 s by default. Zero or less: never.

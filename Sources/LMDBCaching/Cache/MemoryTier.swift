@@ -21,12 +21,11 @@ public final class MemoryTier: Sendable {
 
   init(_ configuration: CacheConfiguration, clock: CacheClock) {
     self.clock = clock
-    var limits = MemoryCacheConfiguration(
-      countLimit: configuration.memory.countLimit, costLimit: configuration.memory.costLimit,
-      ageLimit: configuration.memory.ageLimit, clock: clock)
-    limits.removesAllObjectsOnMemoryWarning = !configuration.memory.isOff
+    let limits = configuration.memory
     memory = MemoryCache(
-      configuration: limits, keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
+      countLimit: limits.countLimit, costLimit: limits.costLimit, ageLimit: limits.ageLimit, clock: clock,
+      keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
+    if limits.isOff { memory.removesAllObjectsOnMemoryWarning = false }
   }
 
   /// The maximum number of entries, enforced by every write. A negative number means no limit, `Int.max`, as in all
@@ -143,11 +142,13 @@ public final class MemoryTier: Sendable {
     var position: UInt64 = 0
     let access = memory.access(key, hash: hash, tick: tick, isFetched: isFetched) {
       // The store is open: it is closed after this tier, which waits for running calls.
-      position = store.requiredPosition
+      position = store.database.requiredPosition
       // If no other process has written since the store was opened, the entry's own word need not be fetched.
-      return position != store.tracker.first
+      return position != store.database.tracker.first
     } _: { entry -> Look? in
-      if position != store.tracker.first, entry.validated < position { return .unvalidated(stamp: entry.stamp) }
+      if position != store.database.tracker.first, entry.validated < position {
+        return .unvalidated(stamp: entry.stamp)
+      }
       let value = entry.value
       return value.type == type ? .hit(value) : .otherType(value)
     }

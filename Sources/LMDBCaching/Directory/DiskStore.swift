@@ -19,8 +19,8 @@ final class DiskStore: Sendable {
   let recovery: CacheRecovery?
   let journal: Journal
   let database: EntryDatabase
-  /// Finds records but decodes no values: transforms belong to each cache (``makeReader(_:)``).
-  private let records: RecordReader
+  /// Finds records but decodes no values: transforms belong to each cache (``RecordReader/reader(through:)``).
+  let records: RecordReader
   let values: ValueLog
   let valueKeeper: ValueLogKeeper
   let writer: Writer
@@ -84,7 +84,7 @@ final class DiskStore: Sendable {
     peers = PeerRecovery(
       currentDirectory, database, journal, valueReader, durability: durability,
       lockTimeout: configuration.disk.lockTimeout.clampedNanoseconds, events: events)
-    trimmer = Trimmer(recency, limits: DiskLimits(configuration))
+    trimmer = Trimmer(recency, limits: configuration.disk)
     maintenance = Maintenance()
     publisher = StatisticsPublisher(clock)
     place = PlaceKeeper(opened.place, currentDirectory, configuration)
@@ -157,8 +157,6 @@ final class DiskStore: Sendable {
     // Last, to include the results of the other steps.
     publisher.makeRound()
   }
-
-  func makeReader(_ transforms: ValueTransforms) -> RecordReader { records.reader(through: transforms) }
 
   func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? { try records.header(key) }
 
@@ -428,36 +426,11 @@ extension DiskStore {
   @inline(__always)
   var foreignPosition: UInt64 { database.foreignPosition }
 
-  @inline(__always)
-  var requiredPosition: UInt64 { database.requiredPosition }
-
-  var tracker: TransactionTracker { database.tracker }
-
-  // MARK: In a snapshot
-
-  func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
-    try database.header(key, in: txn)
-  }
-
-  func entries(
-    withPrefix prefix: String, in txn: borrowing ReadTransaction
-  ) throws(CacheError) -> [CacheEntry] {
-    try database.entries(withPrefix: prefix, at: clock.now, in: txn)
-  }
-
   /// Calls `body` with a snapshot that includes every write that returned before.
   func withSnapshot<R>(_ body: (borrowing ReadTransaction) -> R) throws(CacheError) -> R {
     try commitPending()
     return try database.reading("Opening a snapshot of \(directory)") { (txn) throws(LMDBError) in body(txn) }
   }
-
-  // MARK: Telling
-
-  func add(_ observer: any DiskStoreObserver) { observers.add(observer) }
-  func remove(_ observer: any DiskStoreObserver) { observers.remove(observer) }
-
-  @inline(__always)
-  func noteChange(_ key: CacheKey, _ stamp: UInt64) { feed.noteChange(key, stamp) }
 }
 
 extension DiskStore {
@@ -491,15 +464,15 @@ extension DiskStore {
   private func differences(_ configuration: CacheConfiguration) -> [Difference] {
     var differences: [Difference] = []
     let limits = trimmer.limits.withLock { $0 }
-    func compare<V: Equatable>(_ name: String, _ setting: KeyPath<CacheConfiguration.Disk, V>, now present: V? = nil) {
-      let (asked, opened) = (configuration.disk[keyPath: setting], settings[keyPath: setting])
-      if asked == opened || asked == present { return }
-      differences.append(Difference(name: "disk." + name, present: text(present ?? opened), asked: text(asked)))
+    func compare<V: Equatable>(_ name: String, _ setting: KeyPath<CacheConfiguration.Disk, V>) {
+      let (asked, present) = (configuration.disk[keyPath: setting], limits[keyPath: setting])
+      if asked == present || asked == settings[keyPath: setting] { return }
+      differences.append(Difference(name: "disk." + name, present: text(present), asked: text(asked)))
     }
-    compare("countLimit", \.countLimit, now: limits.count)
-    compare("costLimit", \.costLimit, now: limits.cost)
-    compare("ageLimit", \.ageLimit, now: limits.age)
-    compare("freeSpaceLimit", \.freeSpaceLimit, now: limits.freeDiskSpace)
+    compare("countLimit", \.countLimit)
+    compare("costLimit", \.costLimit)
+    compare("ageLimit", \.ageLimit)
+    compare("freeSpaceLimit", \.freeSpaceLimit)
     compare("inlineThreshold", \.inlineThreshold)
     compare("valueSegmentSize", \.valueSegmentSize)
     compare("groupCommitInterval", \.groupCommitInterval)
@@ -516,4 +489,16 @@ extension DiskStore {
     if let time = setting as? Duration? { return time.map { "\($0)" } ?? "none" }
     return "\(setting)"
   }
+}
+
+/// A part of a store, which works on other parts of it. It is used no longer than the store lives.
+// Sendable: `store` is set once, by the store that makes this.
+class StorePart: @unchecked Sendable {
+  final unowned var store: DiskStore!
+
+  final var database: EntryDatabase { store.database }
+  final var journal: Journal { store.journal }
+  final var writer: Writer { store.writer }
+  final var events: EventLog { store.events }
+  final var clock: CacheClock { store.clock }
 }

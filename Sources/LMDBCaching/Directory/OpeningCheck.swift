@@ -15,8 +15,6 @@ struct OpeningCheck {
   struct Result {
     /// The quarantine, if files were set aside.
     var recovery: CacheRecovery?
-    /// Recomputed counts, if those in the cache's records are wrong.
-    var corrected: CacheContents.Corrected?
     /// Whether the database may be marked sound.
     var isSound = true
     /// Whether this process, alone, read or recreated the whole database.
@@ -80,7 +78,7 @@ struct OpeningCheck {
     switch try DatabaseExamination(directory: directory, activity: activity) {
     // Reading the cache's record refuses newer versions later.
     case .newerVersion: return Result()
-    case .sound(_, let contents): return Result(corrected: contents.corrected, wasVerified: true)
+    case .sound: return Result(wasVerified: true)
     case .damaged(let found):
       try checkIsOurs(found.description, found.kind)
       (finding, page) = (found.description, found.page)

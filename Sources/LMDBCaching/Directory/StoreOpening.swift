@@ -62,8 +62,7 @@ struct StoreOpening {
     let environment = try openEnvironment(isLockFileNew: isLockFileNew)
     do throws(CacheError) {
       if configuration.durability == .fast { try beginFastSession(environment) }
-      let metadata = try initializeMetadata(
-        environment, corrected: check.corrected, known: record, isShared: isShared)
+      let metadata = try initializeMetadata(environment, known: record, isShared: isShared)
       // A mark left by an interrupted creation would be taken for this cache's.
       if configuration.durability != .fast {
         try calling(activity) { () throws(SystemError) in try FastSession.end(directory) }
@@ -93,7 +92,7 @@ struct StoreOpening {
       }
     options.waits.otherProcesses = UInt64(max(0, timeout))
     if configuration.durability != .fast { try NewDatabase.make(in: directory, options) }
-    return try storing("Opening the database in \(directory.path)") { () throws(LMDBError) in
+    return try calling("Opening the database in \(directory.path)") { () throws(LMDBError) in
       try Environment.openAnew(directory, options: options, excludingWriters: isLockFileNew)
     }
   }
@@ -160,7 +159,7 @@ struct StoreOpening {
 
   /// Marks the directory before the first write, unless it is another kind of cache, which the mark would discard.
   private func beginFastSession(_ environment: Environment) throws(CacheError) {
-    let (existing, isEmpty) = try storing("Reading the cache in \(directory.path)") { () throws(LMDBError) in
+    let (existing, isEmpty) = try calling("Reading the cache in \(directory.path)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in
         (try EntryDatabase.readMetadata(txn), try txn.statistics().entries == 0)
       }
@@ -169,30 +168,28 @@ struct StoreOpening {
     try calling(activity) { () throws(SystemError) in try FastSession.begin(directory) }
   }
 
-  /// Reads the metadata, and writes it if it is missing, from an earlier boot, or wrong about the entries.
+  /// Reads the metadata, and writes it if it is missing or from an earlier boot.
   private func initializeMetadata(
-    _ environment: Environment, corrected: CacheContents.Corrected?, known: ProcessRecord?, isShared: Bool
+    _ environment: Environment, known: ProcessRecord?, isShared: Bool
   ) throws(CacheError) -> CacheMetadata {
     let activity = "Reading the cache in \(directory.path)"
-    let existing = try storing(activity) { () throws(LMDBError) in
+    let existing = try calling(activity) { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in try EntryDatabase.readMetadata(txn) }
     }
     if let existing {
       let metadata = try check(existing)
-      if isCurrent(metadata, isShared: isShared) && corrected == nil { return metadata }
+      if isCurrent(metadata, isShared: isShared) { return metadata }
     }
     let greatestStamp = try greatestStampOfJournals()
     let journals = existing == nil ? try journalsThatGoOn() : []
     // Read again: other processes cannot write until this transaction ends.
-    let txn = try storing(activity) { () throws(LMDBError) -> WriteTransaction in try environment.beginWrite() }
+    let txn = try calling(activity) { () throws(LMDBError) -> WriteTransaction in try environment.beginWrite() }
     var metadata = CacheMetadata(durability: configuration.durability)
-    if let present = try storing(activity, { () throws(LMDBError) in try EntryDatabase.readMetadata(txn) }) {
+    if let present = try calling(activity, { () throws(LMDBError) in try EntryDatabase.readMetadata(txn) }) {
       metadata = try check(present)
-    } else if try storing(activity, { () throws(LMDBError) in try txn.statistics() }).entries > 0 {
+    } else if try calling(activity, { () throws(LMDBError) in try txn.statistics() }).entries > 0 {
       metadata = try check(.corrupted)
     }
-    let corrected = corrected.flatMap { $0.metadata.lastStamp == metadata.lastStamp ? $0 : nil }
-    if let corrected { metadata = corrected.metadata }
     if !isCurrent(metadata, isShared: isShared) {
       metadata.boot = BootIdentifier.current
       metadata.stampBase = stampBase(after: max(metadata.lastStamp, greatestStamp), known: known)
@@ -200,7 +197,6 @@ struct StoreOpening {
     do throws(LMDBError) {
       try EntryDatabase.write(metadata, txn)
       for (journal, stamp) in journals { try WriteSession.setCommittedStamp(stamp, ofJournal: journal, txn) }
-      if let corrected { try EntryDatabase.write(corrected.usage, txn) }
       try txn.commit()
     } catch {
       // Stamps continue from the last known one rather than the clock.
@@ -359,22 +355,14 @@ enum NewDatabase {
   /// Creates the file unless it exists. Requires the ``OpeningLock``.
   static func make(in directory: Directory, _ options: Environment.Options) throws(CacheError) {
     let activity = "Making the database in \(directory.path)"
-    let isThere = try calling(activity) { () throws(SystemError) in
-      // Left by a process that died here.
-      try remove(folder, in: directory)
-      if try directory.kind(of: CacheDirectory.dataName) != nil { return true }
-      for name in try directory.names() where isSubstitute(name) { try remove(name, in: directory) }
-      return false
-    }
-    if isThere { return }
-    var name = folder
     do throws(CacheError) {
-      let new = try calling(activity) { () throws(SystemError) in
-        // Leave a foreign folder of that name alone.
-        if try directory.kind(of: folder) != nil { name = substitute() }
-        return try directory.makeSubdirectory(name)
+      let new = try calling(activity) { () throws(SystemError) -> Directory? in
+        // Left by a process that died here.
+        try remove(in: directory)
+        return try directory.kind(of: CacheDirectory.dataName) == nil ? directory.makeSubdirectory(folder) : nil
       }
-      try storing(activity) { () throws(LMDBError) in
+      guard let new else { return }
+      try calling(activity) { () throws(LMDBError) in
         // Only this process uses the folder. A power cut could leave an unrecognizable lock file.
         var options = options
         options.usesLockFile = false
@@ -385,27 +373,17 @@ enum NewDatabase {
       try calling(activity) { () throws(SystemError) in
         try new.rename(CacheDirectory.dataName, to: directory, as: CacheDirectory.dataName)
         try directory.synchronize()
-        try remove(name, in: directory)
+        try remove(in: directory)
       }
     } catch {
       // The next attempt removes the leftovers; report the first error.
-      do throws(SystemError) { try remove(name, in: directory) } catch {}
+      do throws(SystemError) { try remove(in: directory) } catch {}
       throw error
     }
   }
 
-  /// A folder name to use when a foreign folder has the usual one.
-  private static func substitute() -> String {
-    folder + "-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
-  }
-
-  private static func isSubstitute(_ name: String) -> Bool {
-    name.hasPrefix(folder + "-") && name.utf8.count == folder.utf8.count + 17
-      && UInt64(name.dropFirst(folder.count + 1), radix: 16) != nil
-  }
-
   /// Whether the folder holds only leftovers of an interrupted creation.
-  static func isOurs(_ folder: String, in directory: Directory) throws(SystemError) -> Bool {
+  static func isOurs(in directory: Directory) throws(SystemError) -> Bool {
     guard try directory.kind(of: folder) == .directory, let new = try directory.subdirectory(folder) else {
       return try directory.kind(of: folder) == nil
     }
@@ -432,8 +410,8 @@ enum NewDatabase {
     return beginning.count < 20 ? beginning.prefix(8).allSatisfy { $0 == 0 } : beginning[16..<20].elementsEqual(magic)
   }
 
-  private static func remove(_ folder: String, in directory: Directory) throws(SystemError) {
-    guard try directory.kind(of: folder) == .directory, try isOurs(folder, in: directory) else { return }
+  private static func remove(in directory: Directory) throws(SystemError) {
+    guard try directory.kind(of: folder) == .directory, try isOurs(in: directory) else { return }
     try directory.removeTree(folder)
   }
 }

@@ -66,17 +66,10 @@ final class EntryDatabase: @unchecked Sendable {
 
   /// Runs LMDB operations; the error names `activity`. A corruption error takes the database out of service.
   @inline(__always)
-  func accessing<R: ~Copyable>(
-    _ activity: @autoclosure () -> String, _ body: () throws -> R
+  func accessing<R: ~Copyable, E: Error>(
+    _ activity: @autoclosure () -> String, _ body: () throws(E) -> R
   ) throws(CacheError) -> R {
-    do { return try body() } catch { throw failure(error, during: activity()) }
-  }
-
-  @inline(__always)
-  func accessing<R: ~Copyable>(
-    _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
-  ) throws(CacheError) -> R {
-    do throws(LMDBError) { return try body() } catch { throw failure(error, during: activity()) }
+    do throws(E) { return try body() } catch { throw failure(error, during: activity()) }
   }
 
   /// Calls `body` with a read transaction.
@@ -327,16 +320,6 @@ extension EntryDatabase {
     try accessing("Looking for readers of \(directoryName)") {
       try environment.readers().allSatisfy { $0.transactionID >= transactionID }
     }
-  }
-
-  /// Replaces the value log usage in the database.
-  static func write(_ usage: [UInt64: SegmentUsage], _ txn: borrowing WriteTransaction) throws(LMDBError) {
-    var old: [[UInt8]] = []
-    try txn.forEach(withPrefix: SegmentUsage.keyPrefix) { entry in
-      if SegmentUsage.segment(ofKey: entry.key) != nil { old.append(Array(entry.key)) }
-    }
-    for key in old { try txn.remove(key) }
-    for (segment, usage) in usage { try txn.put(usage.stored, SegmentUsage.key(segment)) }
   }
 }
 

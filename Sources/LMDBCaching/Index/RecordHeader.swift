@@ -369,21 +369,6 @@ struct RecordHeader {
   static func seconds(_ nanoseconds: Int64) -> UInt32 { UInt32(clamping: nanoseconds / 1_000_000_000) }
 }
 
-struct StoredHeader {
-  /// Without its tags.
-  let header: RecordHeader
-  let tags: EntryTags?
-  /// The transaction at which the record is known to be current.
-  let validated: UInt64
-
-  /// - Parameter header: Its tags must still be valid.
-  init(_ header: RecordHeader, validated: UInt64) {
-    self.header = header.detached
-    tags = header.tags.map(EntryTags.init(copying:))
-    self.validated = validated
-  }
-}
-
 /// A record read from the disk tier, with its payload copied.
 struct StoredRecord<Payload> {
   /// Without its tags.
@@ -398,5 +383,16 @@ struct StoredRecord<Payload> {
   func replacingPayload<Other>(with payload: Other) -> StoredRecord<Other> {
     StoredRecord<Other>(
       header: header, tags: tags, headerHash: headerHash, payload: payload, validated: validated)
+  }
+}
+
+typealias StoredHeader = StoredRecord<Void>
+
+extension StoredHeader {
+  /// - Parameter header: Its tags must still be valid.
+  init(_ header: RecordHeader, validated: UInt64) {
+    self.init(
+      header: header.detached, tags: header.tags.map(EntryTags.init(copying:)), headerHash: 0, payload: (),
+      validated: validated)
   }
 }

@@ -39,30 +39,21 @@ final class RecordReader: Sendable {
   ) throws(CacheError) -> R? {
     // Most values fit on the stack; longer copies are allocated.
     try withStackBytes(1024) { (scratch) throws(CacheError) -> R? in
-      let found = try copyRecord(key) { payload -> CopiedPayload in
-        if payload.count > scratch.count { return .allocated(Data(payload)) }
-        scratch.copyMemory(from: payload)
-        return .onStack(payload.count)
+      var long = OwnedBytes()
+      defer { withExtendedLifetime(long) {} }
+      let found = try copyRecord(key) { payload -> Int in
+        if payload.count > scratch.count { long.copy(payload) } else { scratch.copyMemory(from: payload) }
+        return payload.count
       }
       guard let found else { return nil }
-      switch found.payload {
-      case .onStack(let count):
-        let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
-        guard let record = try verified(found, bytes, key) else { return nil }
-        if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return try body(record) }
-        guard let value = try value(of: record, key) else {
-          return try isReplaced(record.header, key) ? read(key, body) : nil
-        }
-        return try value.withBytes { (bytes) throws(CacheError) in try body(record.replacingPayload(with: bytes)) }
-      case .allocated(let data):
-        return try data.withBytes { (bytes) throws(CacheError) -> R? in
-          guard let record = try verified(found, bytes, key) else { return nil }
-          guard record.header.flags.contains(.transformed) else { return try body(record) }
-          return try value(of: record, key)?.withBytes { (bytes) throws(CacheError) in
-            try body(record.replacingPayload(with: bytes))
-          }
-        }
+      let bytes =
+        found.payload > scratch.count ? long.bytes : UnsafeRawBufferPointer(rebasing: scratch[..<found.payload])
+      guard let record = try verified(found, bytes, key) else { return nil }
+      if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return try body(record) }
+      guard let value = try value(of: record, key) else {
+        return try isReplaced(record.header, key) ? read(key, body) : nil
       }
+      return try value.withBytes { (bytes) throws(CacheError) in try body(record.replacingPayload(with: bytes)) }
     }
   }
 
@@ -85,11 +76,6 @@ final class RecordReader: Sendable {
   func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
     guard header.flags.contains(.pointer), let current = try self.header(key) else { return false }
     return !current.header.isSameRecord(as: header)
-  }
-
-  private enum CopiedPayload {
-    case onStack(Int)
-    case allocated(Data)
   }
 
   /// Verifies a copy's checksum, expiry and tags, and notes the access.
@@ -348,7 +334,7 @@ struct OwnedBytes: ~Copyable {
 
   init() {}
 
-  deinit { free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
+  deinit { if let base = bytes.baseAddress { free(UnsafeMutableRawPointer(mutating: base)) } }
 
   @inline(__always)
   mutating func copy(_ source: UnsafeRawBufferPointer) {
@@ -365,5 +351,44 @@ struct OwnedBytes: ~Copyable {
     guard let base = bytes.baseAddress else { return Data() }
     defer { bytes = UnsafeRawBufferPointer(start: nil, count: 0) }
     return Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .free)
+  }
+}
+
+/// Accesses not yet written to their records. Reads write nothing; the table is flushed in batches.
+final class RecencyTable: Sendable {
+  /// An access is noted when the recorded one is this many seconds older.
+  static let granularity: UInt32 = 60
+  /// Accesses are dropped while there are so many, which bounds the writes that reads can cause.
+  static let maximum = 16_384
+
+  private let accesses = Mutex<[ByteKey: UInt32]>([:])
+  /// Lets reads skip the lock.
+  private let isFull = Atomic<Bool>(false)
+
+  @inline(__always)
+  func note(_ key: String, recorded: UInt32, now: UInt32) {
+    if now > recorded &+ Self.granularity, !isFull.load(ordering: .relaxed) { insert(key, now) }
+  }
+
+  @inline(never)
+  private func insert(_ key: String, _ now: UInt32) {
+    accesses.withLock { accesses in
+      accesses[ByteKey(key)] = now
+      if accesses.count == Self.maximum { isFull.store(true, ordering: .relaxed) }
+    }
+  }
+
+  var isEmpty: Bool { accesses.withLock { $0.isEmpty } }
+
+  func lastAccess(of key: String) -> UInt32? { accesses.withLock { $0[ByteKey(key)] } }
+
+  func drain() -> [ByteKey: UInt32] {
+    accesses.withLock { accesses in
+      defer {
+        accesses = [:]
+        isFull.store(false, ordering: .relaxed)
+      }
+      return accesses
+    }
   }
 }

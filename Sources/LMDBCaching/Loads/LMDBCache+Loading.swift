@@ -344,7 +344,7 @@ extension LMDBCache {
     do {
       value =
         if let instrument = configuration.loadInstrument {
-          try await instrument.load(LoadDescription(key: request.key, directory: store.directory)) {
+          try await instrument.load(key: request.key, directory: store.directory) {
             try await request.load(&context)
           }
         } else {

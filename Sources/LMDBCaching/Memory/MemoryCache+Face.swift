@@ -44,6 +44,10 @@ extension MemoryCache {
     remove(key, hash: hash(of: key))
   }
 
+  /// Removes the value under `key`, if it exists, and releases it as an evicted one.
+  @inlinable
+  public func removeObject(forKey key: Key) { drop(key, hash: hash(of: key)) }
+
   /// Removes the values whose keys `predicate` accepts. It runs without a lock.
   public func removeAll(where predicate: (Key) -> Bool) { removeAll(olderThan: .max, where: predicate) }
 
@@ -79,43 +83,6 @@ extension MemoryCache {
       count = keys.count
     }
   }
-
-  /// Stores several values in turn with ``set(_:forKey:expiresIn:cost:)``.
-  @inlinable
-  public func set(
-    _ values: some Sequence<(key: Key, value: Value)>, expiresIn duration: Duration? = nil, cost: Int = 0
-  ) {
-    for (key, value) in values { set(value, forKey: key, expiresIn: duration, cost: cost) }
-  }
-
-  /// Removes several values in turn with ``removeObject(forKey:)``.
-  @inlinable
-  public func removeValues(forKeys keys: some Sequence<Key>) { for key in keys { removeObject(forKey: key) } }
-}
-
-// YYMemoryCache's names.
-
-extension MemoryCache {
-  /// Returns whether an object exists under `key`. Not an access.
-  @inlinable
-  public func containsObject(forKey key: Key) -> Bool { contains(key) }
-
-  /// Returns the object under `key`, or `nil` if it is missing.
-  @inlinable
-  public func object(forKey key: Key) -> Value? { value(forKey: key) }
-
-  /// Stores an object under `key`, or removes the entry if it is `nil`.
-  @inlinable
-  public func setObject(_ object: consuming Value?, forKey key: Key, cost: Int = 0) {
-    if let object { set(object, forKey: key, cost: cost) } else { removeObject(forKey: key) }
-  }
-
-  /// Removes the object under `key`, if it exists, and releases it as an evicted one.
-  @inlinable
-  public func removeObject(forKey key: Key) { drop(key, hash: hash(of: key)) }
-
-  /// Removes every object.
-  public func removeAllObjects() { removeAll() }
 }
 
 extension MemoryCache {
@@ -148,43 +115,4 @@ extension MemoryCache {
 
   /// Call this when the app enters the background. Calls ``didEnterBackground``, then ``removeAll()`` if so configured.
   public func handleEnteringBackground() { pressure.enterBackground() }
-}
-
-/// How a memory cache is set up; every value but the clock can be changed later.
-public struct MemoryCacheConfiguration: Sendable {
-  /// A million.
-  public static let standardCountLimit = 1_000_000
-
-  /// The maximum number of values: ``standardCountLimit`` by default, `Int.max` for no limit, as are negative numbers;
-  /// 0 holds none.
-  public var countLimit = Self.standardCountLimit
-  /// The maximum total cost; no limit by default, since the unit of costs is up to the caller.
-  public var costLimit = Int.max
-  /// How long after its last access a value is kept; `nil` for ever.
-  public var ageLimit: Duration?
-  /// How often values too old or expired are looked for; zero or less: never.
-  public var autoTrimInterval = Duration.seconds(5)
-  /// Whether removed values are released on a background queue rather than by the thread that removed them.
-  public var releasesAsynchronously = true
-  /// Whether removed values are released on the main thread.
-  public var releasesOnMainThread = false
-  /// Whether memory pressure empties the cache.
-  public var removesAllObjectsOnMemoryWarning = true
-  /// Whether the cache is emptied when the app enters the background.
-  public var removesAllObjectsWhenEnteringBackground = true
-  /// Where the time comes from.
-  public var clock = CacheClock.system
-
-  public init(
-    countLimit: Int = Self.standardCountLimit, costLimit: Int = .max, ageLimit: Duration? = nil,
-    clock: CacheClock = .system
-  ) {
-    self.countLimit = countLimit
-    self.costLimit = costLimit
-    self.ageLimit = ageLimit
-    self.clock = clock
-  }
-
-  /// The defaults, without a limit of the count.
-  public static var unlimited: MemoryCacheConfiguration { MemoryCacheConfiguration(countLimit: .max) }
 }

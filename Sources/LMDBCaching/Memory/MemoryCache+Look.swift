@@ -4,40 +4,38 @@ public import Synchronization
 // Look-ups without a lock; MemoryCache explains why they are correct.
 
 extension MemoryCache {
-  /// The longest entry that is copied. A longer one is read under the lock: copying takes as long.
-  @inlinable static var longestCopy: Int { MemoryReader.scratchBytes }
-
   /// How often a look-up retries after concurrent changes before it takes the lock.
   @inlinable static var mostAttempts: Int { 8 }
 
   /// How many places are searched. Only in a table under change can an entry be farther from its home.
   @inlinable static var mostPlaces: Int { 256 }
 
-  /// Whether an entry can be moved bytewise; not so for a type with weak references, for example.
+  /// Whether an entry can be moved bytewise; not so for a type with weak references, for example. A long one is read
+  /// under the lock, since copying takes as long.
   @inlinable @inline(__always)
   static var isCopied: Bool {
-    MemoryLayout<Entry>.stride <= longestCopy && MemoryLayout<Entry>.alignment <= 16 && _isBitwiseTakable(Key.self)
-      && _isBitwiseTakable(Value.self)
+    MemoryLayout<Entry>.stride <= MemoryReader.scratchBytes && MemoryLayout<Entry>.alignment <= 16
+      && _isBitwiseTakable(Key.self) && _isBitwiseTakable(Value.self)
   }
 
-  /// Looks `key` up for an announced reader, and counts the hit or miss.
+  /// Looks `key` up for an announced reader, and counts the hit or miss; `nil` to look again under the lock.
   @inlinable @inline(__always)
   func look<R>(
     _ key: borrowing Key, hash: UInt64, tick: UInt32, as reader: UnsafeMutablePointer<MemoryReader>,
     needsStamps: () -> Bool, _ body: (MemoryEntryAccess<Key, Value>) -> R?
-  ) -> MemoryLook<R> {
+  ) -> MemoryAccess<R>? {
     let copy = MemoryReader.scratch(of: reader).assumingMemoryBound(to: Entry.self)
     for _ in 0..<Self.mostAttempts {
       let mask = mask.load(ordering: .relaxed)
       let shard = shard(number(of: hash, mask: mask))
-      guard let version = shard.pointee.version.version() else { return .undecided }
+      guard let version = shard.pointee.version.version() else { return nil }
       let state = shard.pointee.view.state.load(ordering: .relaxed)
       let words = shard.pointee.view.words.load(ordering: .relaxed)
       let base = shard.pointee.view.entries.load(ordering: .relaxed)
       guard shard.pointee.version.isCurrent(version) else { continue }
       // The store is closed or resharded.
-      if Int32(truncatingIfNeeded: state &>> 32) != Int32(truncatingIfNeeded: mask) { return .undecided }
-      guard let found = Self.search(words, hash: hash) else { return .undecided }
+      if Int32(truncatingIfNeeded: state &>> 32) != Int32(truncatingIfNeeded: mask) { return nil }
+      guard let found = Self.search(words, hash: hash) else { return nil }
       guard found.word != 0 else {
         guard shard.pointee.version.isCurrent(version) else { continue }
         reader.pointee.countMiss()
@@ -49,14 +47,15 @@ extension MemoryCache {
       MemoryTable<Key, Value>.prefetchValue(of: copy)
       guard shard.pointee.version.isCurrent(version) else { continue }
       // The entry is valid, and its references stay until this reader leaves.
-      guard MemoryTable<Key, Value>.isOf(key, copy) else { return .undecided }
+      let slot = UInt32(truncatingIfNeeded: found.word) &- 1
+      guard MemoryTable<Key, Value>.isOf(key, copy) else { return nil }
       if copy.pointee.hasExpiry {
-        guard let expires = peekExpiry(shard, version, slot: found.slot) else { continue }
-        if expires <= clock.now { return .undecided }
+        guard let expires = peekExpiry(shard, version, slot: slot) else { continue }
+        if expires <= clock.now { return nil }
       }
       var stamps = MemoryStamps(stamp: 0, validated: 0)
       if needsStamps() {
-        guard let found = peekStamps(shard, version, slot: found.slot) else { continue }
+        guard let found = peekStamps(shard, version, slot: slot) else { continue }
         stamps = found
       }
       // The hit is noted before the value is retained: code in between would make the compiler retain it twice.
@@ -67,28 +66,14 @@ extension MemoryCache {
       reader.pointee.countMissForHit()
       return .miss
     }
-    return .undecided
+    return nil
   }
 
   // MARK: Parts
 
-  @frozen @usableFromInline struct Word {
-    @usableFromInline let word: UInt64
-    @usableFromInline let place: Int
-
-    @inlinable @inline(__always)
-    init(word: UInt64, place: Int) {
-      self.word = word
-      self.place = place
-    }
-
-    @inlinable @inline(__always)
-    var slot: UInt32 { UInt32(truncatingIfNeeded: word) &- 1 }
-  }
-
   /// The first word with the hash's tag, or an empty one; `nil` if neither is near.
   @inlinable @inline(__always)
-  static func search(_ address: UInt, hash: UInt64) -> Word? {
+  static func search(_ address: UInt, hash: UInt64) -> (word: UInt64, place: Int)? {
     let tag = hash & 0xFFFF_FFFF
     let shift = UInt64(truncatingIfNeeded: address & 63)
     let words = UnsafeRawPointer(bitPattern: address & ~63).unsafelyUnwrapped
@@ -96,7 +81,7 @@ extension MemoryCache {
     var place = Int(truncatingIfNeeded: tag &>> shift)
     for _ in 0..<mostPlaces {
       let word = cplatform_peek(words + place &* 8)
-      if word &>> 32 == tag || word == 0 { return Word(word: word, place: place) }
+      if word &>> 32 == tag || word == 0 { return (word, place) }
       place = (place &+ 1) & mask
     }
     return nil
@@ -188,11 +173,7 @@ extension MemoryCache {
       if let reader = readers.enter() {
         let found = look(key, hash: hash, tick: tick, as: reader, needsStamps: needsStamps, body)
         reader.pointee.leave()
-        switch found {
-        case .hit(let result): return .hit(result)
-        case .miss: return .miss
-        case .undecided: break
-        }
+        if let found { return found }
       }
     }
     return accessLocked(key, hash: hash, tick: tick, isFetched: isFetched, needsStamps: needsStamps, body)
@@ -312,15 +293,6 @@ package struct MemoryEntryAccess<Key, Value> {
   /// The owner's word; 0 in a store without stamps.
   @inlinable @inline(__always)
   package var validated: UInt64 { stamps?.pointee.validated ?? 0 }
-}
-
-/// The result of a look-up without the lock.
-@frozen
-@usableFromInline enum MemoryLook<Result> {
-  case hit(Result)
-  case miss
-  /// Look again under the lock.
-  case undecided
 }
 
 /// The result of a mutation.

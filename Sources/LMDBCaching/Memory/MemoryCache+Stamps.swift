@@ -21,8 +21,7 @@ extension MemoryCache {
   package func announce(_ key: Key, hash: UInt64, stamp: UInt64) {
     guard let shard = lockShard(hash: hash) else { return }
     defer { shard.pointee.unlock() }
-    let stripe = stripe(shard, hash)
-    if stamp > stripe.pointee { stripe.pointee = stamp }
+    advance(stripe(shard, hash), to: stamp)
     versions?.advance(hash: hash)
     guard let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp < stamp else {
       return
@@ -108,10 +107,7 @@ extension MemoryCache {
     var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return false }
     var isFound = false
-    if moment > 0 {
-      let stripe = stripe(shard, hash)
-      if moment > stripe.pointee { stripe.pointee = moment }
-    }
+    if moment > 0 { advance(stripe(shard, hash), to: moment) }
     if let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp == stamp {
       take(shard, place: place, &releases)
       isFound = true
@@ -127,8 +123,7 @@ extension MemoryCache {
   package func remove(_ key: Key, hash: UInt64, stamp: UInt64) -> MemoryOutcome {
     var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return .closed }
-    let stripe = stripe(shard, hash)
-    if stamp > stripe.pointee { stripe.pointee = stamp }
+    advance(stripe(shard, hash), to: stamp)
     removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
     shard.pointee.core.shrinkAfterRemoval()
     versions?.advance(hash: hash)
@@ -166,6 +161,11 @@ extension MemoryCache {
   func stripe(_ shard: UnsafeMutablePointer<Shard>, _ hash: UInt64) -> UnsafeMutablePointer<UInt64> {
     guard let stripes = shard.pointee.core.stripes else { preconditionFailure("The store was made without stamps.") }
     return stripes + shard.pointee.core.stripe(hash)
+  }
+
+  @inlinable @inline(__always)
+  func advance(_ stripe: UnsafeMutablePointer<UInt64>, to stamp: UInt64) {
+    if stamp > stripe.pointee { stripe.pointee = stamp }
   }
 
   @inlinable @inline(__always)
@@ -266,4 +266,41 @@ extension MemoryCache {
 
   /// The bits of a reference word that hold its address.
   @inlinable static var addressBits: UInt { 0x0000_FFFF_FFFF_FFF8 }
+}
+
+/// Counts the changes of keys, so that one comparison detects whether a copy of a value may be stale. Keys share 1,024
+/// counters.
+///
+/// The counter advances under the lock that makes a change visible: a reader that finds it unchanged after reading the
+/// value has the latest one.
+@usableFromInline
+package final class KeyVersions: @unchecked Sendable {
+  // Unchecked: the pointer leads to atomics and lives as long as this.
+
+  @inlinable static var groupBits: Int { 10 }
+  private let table = AtomicTable(count: 1 << KeyVersions.groupBits)
+  @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
+  private let closed = Atomic<Bool>(false)
+
+  init() { words = table.words }
+
+  @inlinable @inline(__always)
+  func word(hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
+    words + Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))
+  }
+
+  @inlinable @inline(__always)
+  func advance(hash: UInt64) { word(hash: hash).pointee.wrappingAdd(1, ordering: .releasing) }
+
+  func advanceAll() {
+    for group in 0..<(1 << Self.groupBits) { words[group].wrappingAdd(1, ordering: .releasing) }
+  }
+
+  var isClosed: Bool { closed.load(ordering: .acquiring) }
+
+  /// Invalidates every copy, for good.
+  func close() {
+    closed.store(true, ordering: .releasing)
+    advanceAll()
+  }
 }

@@ -5,7 +5,7 @@ public import Synchronization
 ///
 /// Any thread may use it, and threads rarely wait for each other. A `String` key is its UTF-8 bytes: a composed and a
 /// decomposed "é" are two keys. Limits hold whenever a call returns; an expired value is never returned. By default it
-/// holds a million values; `MemoryCache(configuration: .unlimited)` lifts that. Values are released outside the cache's
+/// holds a million values; `MemoryCache(countLimit: .max)` lifts that. Values are released outside the cache's
 /// locks, by default on a background queue, so their `deinit` may use the cache. A key's `==` and `hash(into:)` run
 /// while a part of the cache is locked: they must not use it, nor wait for a thread that does.
 ///
@@ -90,30 +90,22 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
   ///   - ageLimit: How long after its last access a value is kept; `nil` for ever.
   ///   - clock: The source of the time.
   public convenience init(
-    countLimit: Int = MemoryCacheConfiguration.standardCountLimit, costLimit: Int = .max, ageLimit: Duration? = nil,
-    clock: CacheClock = .system
+    countLimit: Int = 1_000_000, costLimit: Int = .max, ageLimit: Duration? = nil, clock: CacheClock = .system
   ) {
-    self.init(
-      configuration: MemoryCacheConfiguration(
-        countLimit: countLimit, costLimit: costLimit, ageLimit: ageLimit, clock: clock))
-  }
-
-  /// Makes an empty cache.
-  public convenience init(configuration: MemoryCacheConfiguration) {
-    self.init(configuration: configuration, keepsStamps: false)
+    self.init(countLimit: countLimit, costLimit: costLimit, ageLimit: ageLimit, clock: clock, keepsStamps: false)
   }
 
   /// - Parameters:
   ///   - keepsStamps: Whether the functions that take a stamp will be used.
   ///   - isCheapToRelease: Detects values that the caller may release at once; by default those without references.
   package init(
-    configuration: MemoryCacheConfiguration = .unlimited, keepsStamps: Bool,
-    isCheapToRelease: (@Sendable (Value) -> Bool)? = nil
+    countLimit: Int = .max, costLimit: Int = .max, ageLimit: Duration? = nil, clock: CacheClock = .system,
+    keepsStamps: Bool, isCheapToRelease: (@Sendable (Value) -> Bool)? = nil
   ) {
-    let (countLimit, costLimit) = (Self.limit(configuration.countLimit), Self.limit(configuration.costLimit))
+    let (countLimit, costLimit) = (Self.limit(countLimit), Self.limit(costLimit))
     let shards = Self.shardCount(countLimit: countLimit, costLimit: costLimit, count: 0)
     memory = .allocate(byteCount: Self.shardsOffset + Self.shardCount * Shard.stride, alignment: 128)
-    clock = configuration.clock
+    self.clock = clock
     self.isCheapToRelease = isCheapToRelease
     versions = keepsStamps ? KeyVersions() : nil
     ticks = MemoryTicks(clock: clock)
@@ -134,15 +126,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
         pointer.pointee.core.stripes!.initialize(repeating: 0, count: MemoryCore<Key, Value>.stripeCount)
       }
     }
-    setRelease(
-      asynchronously: configuration.releasesAsynchronously, onMainThread: configuration.releasesOnMainThread)
-    autoTrimInterval = configuration.autoTrimInterval
-    ageLimit = configuration.ageLimit
-    pressure.update {
-      $0.removeAll = { [weak self] in self?.removeAll() }
-      $0.removesAllOnWarning = configuration.removesAllObjectsOnMemoryWarning
-      $0.removesAllInBackground = configuration.removesAllObjectsWhenEnteringBackground
-    }
+    self.ageLimit = ageLimit
+    pressure.update { $0.removeAll = { [weak self] in self?.removeAll() } }
   }
 
   deinit {
@@ -214,13 +199,6 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
 
   /// The sum of the values' costs.
   public var totalCost: Int { Int(clamping: totals.pointee.cost.load(ordering: .relaxed)) }
-
-  package var isClosed: Bool {
-    let shard = shard(0)
-    shard.pointee.lock()
-    defer { shard.pointee.unlockUnchanged() }
-    return shard.pointee.core.isClosed
-  }
 }
 
 /// The small queues' target share of all shards, which adapts to misses: see
@@ -266,8 +244,6 @@ public struct MemoryStatistics: Sendable, Hashable {
   public var evictions = 0
   /// Entries removed because they had expired.
   public var expirations = 0
-
-  public init() {}
 
   /// Hits as a fraction of all look-ups, 0 without look-ups.
   public var hitRatio: Double {

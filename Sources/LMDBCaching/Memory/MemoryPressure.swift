@@ -12,27 +12,22 @@ final class MemoryPressure: Sendable {
     var didReceiveWarning: Handler?
     var didEnterBackground: Handler?
     var removeAll: Handler = {}
-    var subscription: MemoryPressureMonitor.Subscription?
   }
 
   let state = Mutex(State())
 
-  /// Changes the state, and subscribes to warnings while they have an effect.
+  deinit { MemoryPressureMonitor.shared.remove(self) }
+
+  /// Changes the state, and receives warnings once they have an effect.
   func update(_ change: (inout State) -> Void) {
     // Released after the lock: it may be the last reference to an owner whose `deinit` comes here.
-    let old = state.withLock { state in
+    let (old, wantsWarnings) = state.withLock { state in
       let old = state
       change(&state)
-      if state.removesAllOnWarning || state.didReceiveWarning != nil {
-        if state.subscription == nil {
-          state.subscription = MemoryPressureMonitor.shared.subscribe { [weak self] in self?.warn() }
-        }
-      } else {
-        state.subscription = nil
-      }
-      return old
+      return (old, state.removesAllOnWarning || state.didReceiveWarning != nil)
     }
     withExtendedLifetime(old) {}
+    if wantsWarnings { MemoryPressureMonitor.shared.add(self) }
   }
 
   func warn() {
@@ -48,94 +43,60 @@ final class MemoryPressure: Sendable {
   }
 }
 
-/// Notifies the process's caches of memory pressure.
+/// Warns the process's caches of memory pressure, on a background thread.
 ///
 /// Uses a memory pressure source on Apple platforms. On Linux, a trigger on `/proc/pressure/memory` (pressure stall
-/// information, kernel 4.20 and up): tasks waited for memory for 200 ms within 2 s. It stays after the first
-/// subscription.
-package final class MemoryPressureMonitor: Sendable {
-  package static let shared = MemoryPressureMonitor()
+/// information, kernel 4.20 and up): tasks waited for memory for 200 ms within 2 s. It starts with the first cache.
+private final class MemoryPressureMonitor: Sendable {
+  static let shared = MemoryPressureMonitor()
 
-  package enum Availability: Sendable, Equatable {
-    /// Without subscribers so far.
-    case notStarted
-    case available
-    /// The kernel offers this process no pressure information.
-    case unavailable
-  }
-
-  /// Ends the subscription when released.
-  package final class Subscription: Sendable {
-    let id: UInt64
-    let monitor: MemoryPressureMonitor
-
-    init(id: UInt64, monitor: MemoryPressureMonitor) {
-      self.id = id
-      self.monitor = monitor
-    }
-
-    deinit { monitor.unsubscribe(id) }
+  private struct Receiver {
+    weak var pressure: MemoryPressure?
   }
 
   private struct State {
-    var handlers: [UInt64: @Sendable () -> Void] = [:]
-    var nextID: UInt64 = 0
-    var availability = Availability.notStarted
+    var receivers: [ObjectIdentifier: Receiver] = [:]
+    var isStarted = false
     // Unsafe in name only: set once, and a source may be used from any thread.
     nonisolated(unsafe) var source: AnyObject?
   }
 
   private let state = Mutex(State())
-  private let path: String
 
-  package init(path: String = "/proc/pressure/memory") { self.path = path }
-
-  package var availability: Availability { state.withLock { $0.availability } }
-
-  /// Calls `handler` on a background thread at every warning, as long as the subscription lives.
-  package func subscribe(_ handler: @escaping @Sendable () -> Void) -> Subscription {
-    let id = state.withLock { state in
-      state.nextID += 1
-      state.handlers[state.nextID] = handler
-      if state.availability == .notStarted { state.availability = start(&state) ? .available : .unavailable }
-      return state.nextID
+  func add(_ pressure: MemoryPressure) {
+    state.withLock { state in
+      state.receivers[ObjectIdentifier(pressure)] = Receiver(pressure: pressure)
+      if state.isStarted { return }
+      state.isStarted = true
+      start(&state)
     }
-    return Subscription(id: id, monitor: self)
   }
 
-  package func warn() {
-    let handlers = state.withLock { Array($0.handlers.values) }
-    for handler in handlers { handler() }
+  func remove(_ pressure: MemoryPressure) {
+    state.withLock { $0.receivers[ObjectIdentifier(pressure)] = nil }
   }
 
-  private func unsubscribe(_ id: UInt64) {
-    let handler = state.withLock { $0.handlers.removeValue(forKey: id) }
-    _ = handler
+  private func warn() {
+    let receivers = state.withLock { $0.receivers.values.compactMap(\.pressure) }
+    for pressure in receivers { pressure.warn() }
   }
 
-  private func start(_ state: inout State) -> Bool {
+  private func start(_ state: inout State) {
     #if canImport(Darwin)
       let source = DispatchSource.makeMemoryPressureSource(
         eventMask: [.warning, .critical], queue: .global(qos: .utility))
-      source.setEventHandler { [weak self] in self?.warn() }
+      source.setEventHandler { [self] in warn() }
       source.activate()
       state.source = source as AnyObject
-      return true
     #elseif os(Linux)
-      guard let trigger = PressureTrigger(path: path) else { return false }
-      return trigger.start { [weak self] in
-        self?.warn()
-        return self != nil
-      }
-    #else
-      return false
+      PressureTrigger(path: "/proc/pressure/memory")?.start { [self] in warn() }
     #endif
   }
 }
 
 #if os(Linux)
   /// A trigger on Linux's pressure stall information, and its waiting thread. The last reference closes the file.
-  final class PressureTrigger: Sendable {
+  private final class PressureTrigger: Sendable {
     private let descriptor: Int32
 
     /// Registers "waited for memory for 200 ms of any 2 s", the shortest window open to unprivileged processes. Returns
@@ -154,17 +115,15 @@ package final class MemoryPressureMonitor: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Calls `handler` on a separate thread at every event, until it returns `false` or the kernel ends the trigger.
-    func start(_ handler: @escaping @Sendable () -> Bool) -> Bool {
+    /// Calls `handler` on a separate thread at every event, until the kernel ends the trigger.
+    func start(_ handler: @escaping @Sendable () -> Void) {
+      // Without a thread, there are no warnings.
       do throws(SystemError) {
         try PlatformThread.start(name: "lmdb-cache-pressure") { [self] in wait(handler) }
-        return true
-      } catch {
-        return false
-      }
+      } catch {}
     }
 
-    private func wait(_ handler: () -> Bool) {
+    private func wait(_ handler: () -> Void) {
       var poller = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
       while true {
         let status = poll(&poller, 1, -1)
@@ -173,7 +132,7 @@ package final class MemoryPressureMonitor: Sendable {
           return
         }
         if poller.revents & Int16(POLLERR | POLLNVAL) != 0 { return }
-        if poller.revents & Int16(POLLPRI) != 0, !handler() { return }
+        if poller.revents & Int16(POLLPRI) != 0 { handler() }
       }
     }
   }

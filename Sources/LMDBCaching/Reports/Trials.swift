@@ -61,10 +61,33 @@ extension LMDBCache {
     var faults = Set(used).subtracting(found).map { "\($0) is used, and is not there" }
     faults += Set(found).subtracting(used).map { "\($0) is there, and nothing refers to it" }
     switch try DatabaseExamination(directory: directory, activity: activity) {
-    case .sound(_, let contents): if contents.corrected != nil { faults.append("the counts are not the entries'") }
+    case .sound: if try !hasRightCounts(store.database) { faults.append("the counts are not the entries'") }
     default: faults.append("the database is damaged")
     }
     return faults
+  }
+
+  private static func hasRightCounts(_ database: EntryDatabase) throws(CacheError) -> Bool {
+    let usage = try database.valueUsage().segments
+    return try database.reading("Counting the entries of \(database.directoryName)") { (txn) throws(LMDBError) in
+      let metadata = try EntryDatabase.metadata(txn)
+      var found = CacheMetadata(durability: metadata.durability)
+      var foundUsage: [UInt64: SegmentUsage] = [:]
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        var position = try cursor.first()
+        while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
+          if let header = RecordHeader(entry.value) {
+            found.add(header)
+            if let pointer = ValuePointer(in: entry.value, header) {
+              foundUsage[pointer.segment, default: .init()].add(pointer, keyLength: entry.key.count)
+            }
+          }
+          position = try cursor.next()
+        }
+      }
+      return (metadata.count, metadata.cost, metadata.expiring) == (found.count, found.cost, found.expiring)
+        && usage == foundUsage
+    }
   }
 
   package func _checkInvariants() {

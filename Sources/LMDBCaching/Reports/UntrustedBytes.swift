@@ -1,13 +1,12 @@
-public import Foundation
+package import Foundation
 import Platform
 
 /// The decoders of data read from a disk, for fuzzing.
 ///
-/// Not part of the supported interface. Each takes any bytes, and returns or throws in proportional time and memory.
-@_spi(Fuzzing)
-public enum UntrustedBytes {
+/// Each takes any bytes, and returns or throws in proportional time and memory.
+package enum UntrustedBytes {
   /// The object of an archive in a record's format.
-  public static func object(
+  package static func object(
     _ data: Data, format: ArchiveFormat, allowing classes: [any (NSObject & NSSecureCoding).Type]?
   ) throws -> any NSCoding {
     var coding = ObjectCoding()
@@ -17,7 +16,7 @@ public enum UntrustedBytes {
 
   /// The value of a record under `key`, or `nil` if it is invalid, damaged or has another key. The checksum is verified
   /// if `isChecked`.
-  public static func payload(
+  package static func payload(
     ofRecord record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, isChecked: Bool
   ) -> (format: ArchiveFormat, payload: UnsafeRawBufferPointer, length: Int)? {
     guard let header = RecordHeader(record), header.belongs(to: key, in: record),
@@ -27,7 +26,7 @@ public enum UntrustedBytes {
   }
 
   /// Encodes a record.
-  public static func record(
+  package static func record(
     of value: UnsafeRawBufferPointer, format: ArchiveFormat, key: UnsafeRawBufferPointer, stamp: UInt64, expires: Int64,
     cost: Int, holdsKey: Bool
   ) -> [UInt8] {
@@ -49,12 +48,12 @@ public enum UntrustedBytes {
   }
 
   /// The record's part in the checksum over all entries.
-  public static func digest(ofRecord record: [UInt8]) -> UInt64 {
+  package static func digest(ofRecord record: [UInt8]) -> UInt64 {
     record.withUnsafeBytes { RecordHeader.digest(of: $0) }
   }
 
   /// The operation, key and record of a journal's live frames, oldest first; `nil` if it is invalid.
-  public static func frames(ofJournal contents: UnsafeRawBufferPointer) -> [(UInt8, [UInt8], [UInt8])]? {
+  package static func frames(ofJournal contents: UnsafeRawBufferPointer) -> [(UInt8, [UInt8], [UInt8])]? {
     guard let image = JournalImage.read(contents), !image.isDamaged else { return nil }
     return image.frames(after: 0).map { ($0.operation.rawValue, Array($0.key), Array($0.record)) }
   }
@@ -64,7 +63,7 @@ public enum UntrustedBytes {
   /// - Parameters:
   ///   - segments: The number of segments in its header.
   ///   - padding: How much longer its segments are than the frames.
-  public static func journal(
+  package static func journal(
     _ frames: [(operation: UInt8, key: [UInt8], record: [UInt8], stamp: UInt64)], identifier: UInt64,
     segments: Int = 1, padding: Int = 0
   ) -> [UInt8] {
@@ -72,7 +71,7 @@ public enum UntrustedBytes {
   }
 
   /// Decodes and re-encodes the metadata of a cache; `nil` if it is damaged or of another version.
-  public static func metadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+  package static func metadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     guard case .metadata(let metadata) = CacheMetadata.read(bytes) else { return nil }
     var copy = [UInt8](repeating: 0, count: CacheMetadata.size)
     copy.withUnsafeMutableBytes { metadata.write(to: $0) }
@@ -80,14 +79,14 @@ public enum UntrustedBytes {
   }
 
   /// Seals changed metadata with the right checksum.
-  public static func sealedMetadata(_ bytes: [UInt8]) -> [UInt8] {
+  package static func sealedMetadata(_ bytes: [UInt8]) -> [UInt8] {
     var copy = bytes
     copy.withUnsafeMutableBytes { CacheMetadata.seal($0) }
     return copy
   }
 
   /// Encodes the metadata of a cache.
-  public static func metadata(count: Int, stamp: UInt64) -> [UInt8] {
+  package static func metadata(count: Int, stamp: UInt64) -> [UInt8] {
     var metadata = CacheMetadata(durability: .ordered)
     metadata.count = count
     metadata.lastStamp = stamp
@@ -97,7 +96,7 @@ public enum UntrustedBytes {
   }
 
   /// Decodes a process's published statistics, formats them, and re-encodes them; `nil` if they are invalid.
-  public static func statistics(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+  package static func statistics(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     guard let (statistics, number) = StatisticsBlock.read(Array(bytes), identifier: 7) else { return nil }
     var activity = CacheActivity()
     activity.moment.monotonic = 1 << 40
@@ -116,10 +115,10 @@ public enum UntrustedBytes {
   }
 
   /// Seals changed statistics with the right length and check.
-  public static func sealedStatistics(_ bytes: [UInt8]) -> [UInt8] { StatisticsBlock.sealed(bytes) }
+  package static func sealedStatistics(_ bytes: [UInt8]) -> [UInt8] { StatisticsBlock.sealed(bytes) }
 
   /// Encodes a process's statistics.
-  public static func statistics(name: String, count: Int) -> [UInt8] {
+  package static func statistics(name: String, count: Int) -> [UInt8] {
     var statistics = ProcessStatistics()
     statistics.process = 1
     statistics.name = name
@@ -132,18 +131,10 @@ public enum UntrustedBytes {
   }
 
   /// The segment name of a value pointer, and the pointer re-encoded.
-  public static func pointer(_ bytes: UnsafeRawBufferPointer) -> (name: String, written: [UInt8])? {
+  package static func pointer(_ bytes: UnsafeRawBufferPointer) -> (name: String, written: [UInt8])? {
     guard bytes.count == ValuePointer.size else { return nil }
     let pointer = ValuePointer(bytes)
     return (ValueSegment.name(pointer.segment), pointer.withBytes { Array($0) })
-  }
-
-  /// The key and value length of an entry in the value log; `nil` if it is invalid.
-  public static func valueEntry(
-    _ bytes: UnsafeRawBufferPointer, at offset: Int, in segment: UInt64, limit: Int
-  ) -> (key: [UInt8], length: Int)? {
-    guard let entry = ValueEntry(bytes, at: offset, in: segment, limit: limit) else { return nil }
-    return (Array(bytes[ValueEntry.headSize..<ValueEntry.headSize + entry.keyLength]), entry.length)
   }
 }
 

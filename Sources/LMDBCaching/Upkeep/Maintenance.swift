@@ -3,18 +3,6 @@ import Logging
 import Platform
 import Synchronization
 
-/// A part of a store, which works on other parts of it. It is used no longer than the store lives.
-// Sendable: `store` is set once, by the store that makes this.
-class StorePart: @unchecked Sendable {
-  final unowned var store: DiskStore!
-
-  final var database: EntryDatabase { store.database }
-  final var journal: Journal { store.journal }
-  final var writer: Writer { store.writer }
-  final var events: EventLog { store.events }
-  final var clock: CacheClock { store.clock }
-}
-
 /// Periodic work on the writer thread: limits, accesses, dead readers and obsolete marks.
 // Sendable: as the superclass.
 final class Maintenance: StorePart, @unchecked Sendable {
@@ -92,23 +80,11 @@ final class Maintenance: StorePart, @unchecked Sendable {
   }
 }
 
-/// The limits of the disk tier.
-struct DiskLimits: Sendable {
-  var count: Int
-  var cost: Int
-  var age: Duration?
-  var freeDiskSpace: Int
-
-  init(_ configuration: CacheConfiguration) {
-    count = configuration.disk.countLimit
-    cost = configuration.disk.costLimit
-    age = configuration.disk.ageLimit
-    freeDiskSpace = configuration.disk.freeSpaceLimit
-  }
-
+extension CacheConfiguration.Disk {
   /// Whether the tier exceeds a limit by a tenth, so that it is trimmed at once.
   func isFarExceeded(by metadata: CacheMetadata) -> Bool {
-    metadata.count > count.addingClamped(count / 10) || metadata.totalCost > cost.addingClamped(cost / 10)
+    metadata.count > countLimit.addingClamped(countLimit / 10)
+      || metadata.totalCost > costLimit.addingClamped(costLimit / 10)
   }
 }
 

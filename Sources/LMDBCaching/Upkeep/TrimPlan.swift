@@ -1,5 +1,4 @@
 import LMDB
-import Synchronization
 
 /// Chooses the entries to remove: expired ones, those accessed too long ago or too costly, then those of the lowest
 /// rank. Uses 24 bytes per entry, and no keys.
@@ -218,44 +217,5 @@ struct TrimScan {
       }
     }
     return max(lastAccess, recency.lastAccess(of: key) ?? 0)
-  }
-}
-
-/// Accesses not yet written to their records. Reads write nothing; the table is flushed in batches.
-final class RecencyTable: Sendable {
-  /// An access is noted when the recorded one is this many seconds older.
-  static let granularity: UInt32 = 60
-  /// Accesses are dropped while there are so many, which bounds the writes that reads can cause.
-  static let maximum = 16_384
-
-  private let accesses = Mutex<[ByteKey: UInt32]>([:])
-  /// Lets reads skip the lock.
-  private let isFull = Atomic<Bool>(false)
-
-  @inline(__always)
-  func note(_ key: String, recorded: UInt32, now: UInt32) {
-    if now > recorded &+ Self.granularity, !isFull.load(ordering: .relaxed) { insert(key, now) }
-  }
-
-  @inline(never)
-  private func insert(_ key: String, _ now: UInt32) {
-    accesses.withLock { accesses in
-      accesses[ByteKey(key)] = now
-      if accesses.count == Self.maximum { isFull.store(true, ordering: .relaxed) }
-    }
-  }
-
-  var isEmpty: Bool { accesses.withLock { $0.isEmpty } }
-
-  func lastAccess(of key: String) -> UInt32? { accesses.withLock { $0[ByteKey(key)] } }
-
-  func drain() -> [ByteKey: UInt32] {
-    accesses.withLock { accesses in
-      defer {
-        accesses = [:]
-        isFull.store(false, ordering: .relaxed)
-      }
-      return accesses
-    }
   }
 }

@@ -15,12 +15,12 @@ final class Trimmer: StorePart, @unchecked Sendable {
   /// How often it begins anew because of entries that were accessed after they had been chosen.
   private static let maximumRounds = 3
 
-  let limits: Mutex<DiskLimits>
+  let limits: Mutex<CacheConfiguration.Disk>
   private let recency: RecencyTable
   /// See ``RecordHeader/noteAccess(_:generation:)``: half of the turnover.
   private let generation = Atomic<UInt32>(RecencyTable.granularity)
 
-  init(_ recency: RecencyTable, limits: DiskLimits) {
+  init(_ recency: RecencyTable, limits: CacheConfiguration.Disk) {
     self.recency = recency
     self.limits = Mutex(limits)
   }
@@ -35,16 +35,16 @@ final class Trimmer: StorePart, @unchecked Sendable {
   private func goalOfLimits() throws(CacheError) -> TrimGoal? {
     let limits = limits.withLock { $0 }
     let metadata = try database.metadata()
-    var goal = TrimGoal(count: limits.count, cost: limits.cost)
-    if let age = limits.age {
+    var goal = TrimGoal(count: limits.countLimit, cost: limits.costLimit)
+    if let age = limits.ageLimit {
       goal.lastAccess = RecordHeader.seconds(clock.now.addingClamped(-max(0, age.clampedNanoseconds)))
     }
-    if limits.freeDiskSpace > 0 {
+    if limits.freeSpaceLimit > 0 {
       let free = try calling("Looking at the free space of \(database.directoryName)") {
         try store.place.directory.freeSpace()
       }
       // What is freed is used again before the files grow, and is given back soon.
-      let missing = limits.freeDiskSpace - free
+      let missing = limits.freeSpaceLimit - free
       if missing > 0 {
         goal = Self.goal(
           goal, freeing: missing, of: try usedBytes(), count: metadata.count, cost: metadata.totalCost)

@@ -1,52 +1,52 @@
 import Foundation
 
 /// The encoding of a record's bytes. The numbers are part of the file format.
-public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
-  public let rawValue: UInt8
+public struct ArchiveFormat: Hashable, Sendable {
+  package let rawValue: UInt8
 
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The bytes themselves: `Data`.
-  public static let bytes = ArchiveFormat(rawValue: 1)
+  package static let bytes = ArchiveFormat(rawValue: 1)
   /// UTF-8 text: `String`.
-  public static let string = ArchiveFormat(rawValue: 2)
+  package static let string = ArchiveFormat(rawValue: 2)
   /// One byte, 0 or 1: `Bool`.
-  public static let bool = ArchiveFormat(rawValue: 3)
+  package static let bool = ArchiveFormat(rawValue: 3)
   /// Eight bytes, two's complement: any signed integer.
-  public static let signedInteger = ArchiveFormat(rawValue: 4)
+  package static let signedInteger = ArchiveFormat(rawValue: 4)
   /// Eight bytes: any unsigned integer.
-  public static let unsignedInteger = ArchiveFormat(rawValue: 5)
+  package static let unsignedInteger = ArchiveFormat(rawValue: 5)
   /// Eight bytes, IEEE 754: `Double`.
-  public static let double = ArchiveFormat(rawValue: 6)
+  package static let double = ArchiveFormat(rawValue: 6)
   /// Four bytes, IEEE 754: `Float`.
-  public static let float = ArchiveFormat(rawValue: 7)
+  package static let float = ArchiveFormat(rawValue: 7)
   /// Eight bytes, IEEE 754: seconds since 2001-01-01 00:00 UTC, as `Date` counts them.
-  public static let date = ArchiveFormat(rawValue: 8)
+  package static let date = ArchiveFormat(rawValue: 8)
   /// Sixteen bytes: `UUID`.
-  public static let uuid = ArchiveFormat(rawValue: 9)
+  package static let uuid = ArchiveFormat(rawValue: 9)
   /// The string in UTF-8: a `URL` without a base.
-  public static let url = ArchiveFormat(rawValue: 10)
+  package static let url = ArchiveFormat(rawValue: 10)
 
   /// Elements side by side, little endian: arrays of scalars.
-  public static let int8Array = ArchiveFormat(rawValue: 16)
-  public static let int16Array = ArchiveFormat(rawValue: 17)
-  public static let int32Array = ArchiveFormat(rawValue: 18)
-  public static let int64Array = ArchiveFormat(rawValue: 19)
-  public static let uint8Array = ArchiveFormat(rawValue: 20)
-  public static let uint16Array = ArchiveFormat(rawValue: 21)
-  public static let uint32Array = ArchiveFormat(rawValue: 22)
-  public static let uint64Array = ArchiveFormat(rawValue: 23)
-  public static let floatArray = ArchiveFormat(rawValue: 24)
-  public static let doubleArray = ArchiveFormat(rawValue: 25)
+  package static let int8Array = ArchiveFormat(rawValue: 16)
+  package static let int16Array = ArchiveFormat(rawValue: 17)
+  package static let int32Array = ArchiveFormat(rawValue: 18)
+  package static let int64Array = ArchiveFormat(rawValue: 19)
+  package static let uint8Array = ArchiveFormat(rawValue: 20)
+  package static let uint16Array = ArchiveFormat(rawValue: 21)
+  package static let uint32Array = ArchiveFormat(rawValue: 22)
+  package static let uint64Array = ArchiveFormat(rawValue: 23)
+  package static let floatArray = ArchiveFormat(rawValue: 24)
+  package static let doubleArray = ArchiveFormat(rawValue: 25)
 
   /// CBOR (RFC 8949) of `CBOREncoder`: `Codable` values.
-  public static let cbor = ArchiveFormat(rawValue: 33)
+  package static let cbor = ArchiveFormat(rawValue: 33)
   /// An archive of `NSKeyedArchiver`: `NSCoding` objects.
-  public static let keyedArchive = ArchiveFormat(rawValue: 34)
+  package static let keyedArchive = ArchiveFormat(rawValue: 34)
   /// Produced by ``ObjectCoding/customArchive``.
-  public static let custom = ArchiveFormat(rawValue: 35)
+  package static let custom = ArchiveFormat(rawValue: 35)
   /// CBOR (RFC 8949) of `CBORKeyedArchiver`: `NSCoding` objects.
-  public static let objectGraph = ArchiveFormat(rawValue: 36)
+  package static let objectGraph = ArchiveFormat(rawValue: 36)
 }
 
 extension ArchiveFormat {

@@ -9,27 +9,17 @@ import Synchronization
 /// intervals. The time for expiry never goes back, even if the wall clock is set back, so expired entries stay hidden.
 /// It then continues from its last value until the wall clock is ahead again.
 public struct CacheClock: Sendable {
-  enum Source: Sendable {
-    case system
-    case manual(ManualClock)
-  }
-
-  let source: Source
+  /// `nil` for the operating system's clocks.
+  private let manual: ManualClock?
   private let floor = TimeFloor()
 
   /// The clocks of the operating system.
-  public static var system: CacheClock { CacheClock(source: .system) }
+  public static var system: CacheClock { CacheClock(manual: nil) }
 
   /// A clock that moves only with `clock`.
-  public static func manual(_ clock: ManualClock) -> CacheClock { CacheClock(source: .manual(clock)) }
+  public static func manual(_ clock: ManualClock) -> CacheClock { CacheClock(manual: clock) }
 
-  func isSame(as other: CacheClock) -> Bool {
-    switch (source, other.source) {
-    case (.system, .system): true
-    case (.manual(let clock), .manual(let other)): clock === other
-    default: false
-    }
-  }
+  func isSame(as other: CacheClock) -> Bool { manual === other.manual }
 
   /// The time that decides expiry.
   public var date: Date { Date(timeIntervalSince1970: Double(now) / 1e9) }
@@ -48,12 +38,7 @@ public struct CacheClock: Sendable {
   @usableFromInline
   package var coarseNow: Int64 { max(coarseWallTime, floor.latestTime) }
 
-  private var coarseWallTime: Int64 {
-    switch source {
-    case .system: Self.coarseSystemTime
-    case .manual(let clock): clock.now
-    }
-  }
+  private var coarseWallTime: Int64 { manual?.now ?? Self.coarseSystemTime }
 
   private static var coarseSystemTime: Int64 {
     #if os(Linux)
@@ -69,10 +54,7 @@ public struct CacheClock: Sendable {
     private let floor: Unmanaged<TimeFloor>
 
     init(_ clock: CacheClock) {
-      switch clock.source {
-      case .system: manual = nil
-      case .manual(let clock): manual = .passUnretained(clock)
-      }
+      manual = clock.manual.map { .passUnretained($0) }
       floor = .passUnretained(clock.floor)
     }
 
@@ -84,19 +66,9 @@ public struct CacheClock: Sendable {
   }
 
   /// Since some fixed moment; never steps backwards.
-  package var monotonic: Int64 {
-    switch source {
-    case .system: Self.read(CLOCK_MONOTONIC)
-    case .manual(let clock): clock.monotonic
-    }
-  }
+  package var monotonic: Int64 { manual?.monotonic ?? Self.read(CLOCK_MONOTONIC) }
 
-  private var wallTime: Int64 {
-    switch source {
-    case .system: Self.read(CLOCK_REALTIME)
-    case .manual(let clock): clock.now
-    }
-  }
+  private var wallTime: Int64 { manual?.now ?? Self.read(CLOCK_REALTIME) }
 
   /// Calls `action` every `interval` until the returned timer is cancelled or released.
   ///
@@ -108,20 +80,18 @@ public struct CacheClock: Sendable {
   ) -> CacheTimer {
     // A year is enough, and keeps the timers' sums from overflowing.
     let nanoseconds = min(max(1_000, interval.clampedNanoseconds), 365 * 86_400 * 1_000_000_000)
-    switch source {
-    case .manual(let clock):
-      let id = clock.addTimer(every: nanoseconds, action)
-      return CacheTimer { clock.removeTimer(id) }
-    case .system:
-      let leeway = tolerance.map { min(max(0, $0.clampedNanoseconds), nanoseconds) } ?? nanoseconds / 10
-      // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
-      nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
-      let step = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
-      timer.schedule(deadline: .now() + step, repeating: step, leeway: .nanoseconds(Int(clamping: leeway)))
-      timer.setEventHandler(handler: action)
-      timer.activate()
-      return CacheTimer { timer.cancel() }
+    if let manual {
+      let id = manual.addTimer(every: nanoseconds, action)
+      return CacheTimer { manual.removeTimer(id) }
     }
+    let leeway = tolerance.map { min(max(0, $0.clampedNanoseconds), nanoseconds) } ?? nanoseconds / 10
+    // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
+    nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
+    let step = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
+    timer.schedule(deadline: .now() + step, repeating: step, leeway: .nanoseconds(Int(clamping: leeway)))
+    timer.setEventHandler(handler: action)
+    timer.activate()
+    return CacheTimer { timer.cancel() }
   }
 
   private static let timers = DispatchQueue(label: "LMDBCaching.timers", qos: .utility, attributes: .concurrent)

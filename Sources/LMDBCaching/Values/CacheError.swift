@@ -6,78 +6,74 @@ import Platform
 ///
 /// Match on ``code``; the message is for people and may change between versions.
 public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
-  /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
-  public struct Code: Hashable, Sendable, CustomStringConvertible {
-    public let description: String
-
-    private init(_ description: String) { self.description = description }
-
+  /// The kind of failure. Newer versions may add codes, so keep a `default`.
+  public enum Code: Sendable {
     /// The cache, or this handle of it, was closed.
-    public static let closed = Code("closed")
+    case closed
     /// The entry holds a value of another type. It is kept.
-    public static let typeMismatch = Code("typeMismatch")
+    case typeMismatch
     /// The value could not be archived. Nothing was written.
-    public static let encodingFailed = Code("encodingFailed")
+    case encodingFailed
     /// The entry could not be unarchived. It is kept.
-    public static let decodingFailed = Code("decodingFailed")
+    case decodingFailed
     /// The entry's checksum does not match its bytes. At opening: the database belongs to another program, or the
     /// cache's own record is missing or damaged.
-    public static let corruptedRecord = Code("corruptedRecord")
+    case corruptedRecord
     /// The entry was written by a newer version of this package.
-    public static let unsupportedRecord = Code("unsupportedRecord")
+    case unsupportedRecord
     /// The directory cannot hold a cache: it cannot be made, holds other files, or a link or a foreign file has the
     /// name of a cache file. Nothing was changed.
-    public static let invalidDirectory = Code("invalidDirectory")
+    case invalidDirectory
     /// The operating system refused access to the directory or to a file in it.
-    public static let permissionDenied = Code("permissionDenied")
+    case permissionDenied
     /// The directory is on a remote file system, where memory maps and locks are unreliable.
-    public static let remoteFileSystem = Code("remoteFileSystem")
+    case remoteFileSystem
     /// The directory is used with another ``Durability``, or was left with ``Durability/fast`` by a system crash.
-    public static let durabilityMismatch = Code("durabilityMismatch")
+    case durabilityMismatch
     /// This process has the directory open with another ``CacheConfiguration/disk``, or another clock.
-    public static let configurationMismatch = Code("configurationMismatch")
+    case configurationMismatch
     /// The directory was written by a newer version of this package.
-    public static let unsupportedVersion = Code("unsupportedVersion")
+    case unsupportedVersion
     /// The disk or the quota is full.
-    public static let noSpace = Code("noSpace")
+    case noSpace
     /// Any other failure of LMDB or of the file system; see ``CacheError/underlying``.
-    public static let storageFailed = Code("storageFailed")
+    case storageFailed
     /// The write is visible in this process, but its commit failed so far and is retried, or could not be waited for.
-    public static let notCommitted = Code("notCommitted")
+    case notCommitted
     /// The entry was written with a ``ValueTransform`` that the cache does not have. The entry is kept.
-    public static let missingTransform = Code("missingTransform")
+    case missingTransform
     /// The entry was written without a ``ValueTransform`` that the cache requires. The entry is kept.
-    public static let untransformed = Code("untransformed")
+    case untransformed
     /// The database's file is damaged. While open, it is not used any more, and the next opening verifies it. At
     /// opening: it cannot be set aside, because other processes have it open or
     /// ``CacheConfiguration/Disk/recoversFromDamage`` is off.
-    public static let damagedDatabase = Code("damagedDatabase")
+    case damagedDatabase
     /// Another process is using the cache, this thread is opening it, or another cache of this process has taken the
     /// place of its deleted directory. Try again.
-    public static let busy = Code("busy")
+    case busy
     /// The cache was damaged, and recreated when it was opened: see ``CacheRecovery``.
-    public static let rebuilt = Code("rebuilt")
+    case rebuilt
     /// Another process holds a lock of the cache for longer than ``CacheConfiguration/Disk/lockTimeout``, because it is
     /// suspended for example.
-    public static let lockTimeout = Code("lockTimeout")
+    case lockTimeout
     /// The cache is open in a process of another PID namespace, such as another container's.
-    public static let processNamespaceMismatch = Code("processNamespaceMismatch")
+    case processNamespaceMismatch
     /// The directory belongs to another user, or others may write to it: see
     /// ``CacheConfiguration/Disk/allowsOtherUsers``.
-    public static let insecureDirectory = Code("insecureDirectory")
+    case insecureDirectory
     /// The directory is on a file system that is mounted read-only.
-    public static let readOnlyFileSystem = Code("readOnlyFileSystem")
+    case readOnlyFileSystem
     /// A load asks for the value that it loads; see ``LMDBCache/value(_:forKey:options:load:)``.
-    public static let recursiveLoad = Code("recursiveLoad")
+    case recursiveLoad
     /// The closure of a change writes the entry that it changes, or waits for such a write; see
     /// ``LMDBCache/update(_:forKey:expires:cost:_:)``. Either the write or the change was not made.
-    public static let recursiveUpdate = Code("recursiveUpdate")
+    case recursiveUpdate
     /// A load took longer than ``LoadOptions/timeLimit``, and there was no value to serve instead.
-    public static let loadTimedOut = Code("loadTimedOut")
+    case loadTimedOut
     /// Another process's load, for which the caller waited, failed.
-    public static let loadFailed = Code("loadFailed")
+    case loadFailed
     /// An argument is out of its documented range.
-    public static let invalidArgument = Code("invalidArgument")
+    case invalidArgument
   }
 
   public var code: Code
@@ -146,22 +142,10 @@ extension CacheError {
 
 /// Calls `body`, and converts its errors to cache errors that name the activity.
 @inline(__always)
-func calling<R: ~Copyable>(_ activity: @autoclosure () -> String, _ body: () throws -> R) throws(CacheError) -> R {
-  do { return try body() } catch { throw CacheError(converting: error, during: activity()) }
-}
-
-@inline(__always)
-func calling<R: ~Copyable>(
-  _ activity: @autoclosure () -> String, _ body: () throws(SystemError) -> R
+func calling<R: ~Copyable, E: Error>(
+  _ activity: @autoclosure () -> String, _ body: () throws(E) -> R
 ) throws(CacheError) -> R {
-  do throws(SystemError) { return try body() } catch { throw CacheError(error, during: activity()) }
-}
-
-@inline(__always)
-func storing<R: ~Copyable>(
-  _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
-) throws(CacheError) -> R {
-  do throws(LMDBError) { return try body() } catch { throw CacheError(error, during: activity()) }
+  do throws(E) { return try body() } catch { throw CacheError(converting: error, during: activity()) }
 }
 
 /// Returns `nil` for an unreadable block (`EIO`): it stays so, and retrying would never end.

@@ -34,13 +34,13 @@
     public func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data {
       let length = bytes.withUnsafeBytes { ZSTD_getFrameContentSize($0.baseAddress, $0.count) }
       guard length != czstd_contentsize_error(), length != czstd_contentsize_unknown() else {
-        throw ValueTransformError(.damaged, "It is no frame of Zstandard with a known length. Write it anew.")
+        throw ValueTransformError("It is no frame of Zstandard with a known length. Store it again.")
       }
       // A frame of n bytes holds blocks of at most 128 KiB behind headers of three, so a longer one is forged. This
       // bounds the allocation for a few bytes.
       guard length <= UInt64(context.maximumLength), length / (128 << 10) <= UInt64(bytes.count) else {
         throw ValueTransformError(
-          .damaged, "Its frame of Zstandard claims to hold \(length) bytes, which cannot be. Write it anew.")
+          "Its frame of Zstandard claims to hold \(length) bytes, which cannot be. Store it again.")
       }
       var restored = Data(count: Int(length))
       let written = restored.withUnsafeMutableBytes { target in
@@ -50,7 +50,7 @@
       }
       try check(written)
       guard written == restored.count else {
-        throw ValueTransformError(.damaged, "Its frame of Zstandard ends too early. Write it anew.")
+        throw ValueTransformError("Its frame of Zstandard ends too early. Store it again.")
       }
       return restored
     }
@@ -58,7 +58,7 @@
     private func check(_ result: Int) throws {
       if ZSTD_isError(result) != 0 {
         throw ValueTransformError(
-          .damaged, "Zstandard does not take it: \(String(cString: ZSTD_getErrorName(result))). Write it anew.")
+          "Zstandard failed: \(String(cString: ZSTD_getErrorName(result))). Store it again.")
       }
     }
   }
@@ -149,7 +149,7 @@
       let lengths = algorithm == .aesGCM ? [16, 24, 32] : [32]
       guard lengths.contains(key.count) else {
         throw ValueTransformError(
-          .unsuitableKey, "The encryption key has \(key.count) bytes. Give one of \(lengths).")
+          "The encryption key has \(key.count) bytes. Give one of \(lengths).")
       }
       return SymmetricKey(data: key)
     }

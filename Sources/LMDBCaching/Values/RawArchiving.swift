@@ -157,17 +157,6 @@ extension RawArchivable where Self: FixedWidthInteger {
   }
 }
 
-extension Int: RawArchivable {}
-extension Int8: RawArchivable {}
-extension Int16: RawArchivable {}
-extension Int32: RawArchivable {}
-extension Int64: RawArchivable {}
-extension UInt: RawArchivable {}
-extension UInt8: RawArchivable {}
-extension UInt16: RawArchivable {}
-extension UInt32: RawArchivable {}
-extension UInt64: RawArchivable {}
-
 extension Bool: RawScalar {
   static var rawFormat: ArchiveFormat { .bool }
   var bits: UInt8 { self ? 1 : 0 }
@@ -248,16 +237,16 @@ protocol RawElement: BitwiseCopyable, Codable, Sendable {
   static var arrayFormat: ArchiveFormat { get }
 }
 
-extension Int: RawElement { static var arrayFormat: ArchiveFormat { .int64Array } }
-extension Int8: RawElement { static var arrayFormat: ArchiveFormat { .int8Array } }
-extension Int16: RawElement { static var arrayFormat: ArchiveFormat { .int16Array } }
-extension Int32: RawElement { static var arrayFormat: ArchiveFormat { .int32Array } }
-extension Int64: RawElement { static var arrayFormat: ArchiveFormat { .int64Array } }
-extension UInt: RawElement { static var arrayFormat: ArchiveFormat { .uint64Array } }
-extension UInt8: RawElement { static var arrayFormat: ArchiveFormat { .uint8Array } }
-extension UInt16: RawElement { static var arrayFormat: ArchiveFormat { .uint16Array } }
-extension UInt32: RawElement { static var arrayFormat: ArchiveFormat { .uint32Array } }
-extension UInt64: RawElement { static var arrayFormat: ArchiveFormat { .uint64Array } }
+extension Int: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .int64Array } }
+extension Int8: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .int8Array } }
+extension Int16: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .int16Array } }
+extension Int32: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .int32Array } }
+extension Int64: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .int64Array } }
+extension UInt: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .uint64Array } }
+extension UInt8: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .uint8Array } }
+extension UInt16: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .uint16Array } }
+extension UInt32: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .uint32Array } }
+extension UInt64: RawArchivable, RawElement { static var arrayFormat: ArchiveFormat { .uint64Array } }
 extension Float: RawElement { static var arrayFormat: ArchiveFormat { .floatArray } }
 extension Double: RawElement { static var arrayFormat: ArchiveFormat { .doubleArray } }
 

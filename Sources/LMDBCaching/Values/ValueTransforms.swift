@@ -30,13 +30,12 @@ struct ValueTransforms: Sendable {
       do {
         // The storing checks the last result.
         if bytes.count > Self.maximumLength {
-          throw ValueTransformError(.tooLarge, "Between two transforms it is longer than 4 GiB. Write it in parts.")
+          throw ValueTransformError("Between two transforms it is longer than 4 GiB. Write it in parts.")
         }
         let context = context(header, header.tags, key, applied + [transform.identifier])
         guard let transformed = try transform.apply(to: bytes, context) else {
           if transform.isRequired {
-            throw ValueTransformError(
-              .left, "A transform that is required left it as it is. It must return what is to be stored, and not nil.")
+            throw ValueTransformError("A required transform returned nil. It must return the transformed value.")
           }
           continue
         }
@@ -57,11 +56,11 @@ struct ValueTransforms: Sendable {
     _ payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ tags: EntryTags?, _ key: CacheKey
   ) throws(CacheError) -> Data {
     guard let count = payload.first.map(Int.init), count > 0, payload.count > count else {
-      throw failed(key, ValueTransformError(.damaged, "The list of its transforms is damaged. Write it anew."))
+      throw failed(key, ValueTransformError("The list of its transforms is damaged. Store it again."))
     }
     let applied = Array(payload[1...count])
     guard Set(applied).count == count else {
-      throw failed(key, ValueTransformError(.damaged, "The list of its transforms names one twice. Write it anew."))
+      throw failed(key, ValueTransformError("The list of its transforms names one twice. Store it again."))
     }
     for transform in transforms where transform.isRequired && !applied.contains(transform.identifier) {
       throw untransformed(key.string)
@@ -82,7 +81,7 @@ struct ValueTransforms: Sendable {
         throw failed(key, error)
       }
       guard bytes.count <= Self.maximumLength else {
-        throw failed(key, ValueTransformError(.tooLarge, "It is longer than 4 GiB. Write it anew, in parts."))
+        throw failed(key, ValueTransformError("It is longer than 4 GiB. Store it again, in parts."))
       }
     }
     return bytes
@@ -94,7 +93,7 @@ struct ValueTransforms: Sendable {
       .untransformed,
       """
       The entry \(quoted(key)) was not written with \(required.joined(separator: ", ")), which the cache requires: it is \
-      from a time before that, or somebody has put it there. It is kept. Write it anew; to read entries from before, \
+      from a time before that, or somebody has put it there. It is kept. Store it again; to read entries from before, \
       make the transform one that is not required, such as by acceptsPlainValues.
       """)
   }
@@ -194,43 +193,11 @@ public struct ValueTransformContext: Sendable {
   public let maximumLength: Int
 }
 
-/// An error for a ``ValueTransform`` to throw; the cache's errors have it as `underlying`.
-public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvertible {
-  /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
-  public struct Code: Hashable, Sendable, CustomStringConvertible {
-    public let description: String
+/// The failure of a transform of this package; the cache's errors have it as `underlying`.
+struct ValueTransformError: LocalizedError, CustomStringConvertible {
+  let description: String
 
-    private init(_ description: String) { self.description = description }
+  init(_ description: String) { self.description = description }
 
-    /// A failure of the transform.
-    public static let failed = Code("failed")
-    /// The bytes are damaged or forged.
-    public static let damaged = Code("damaged")
-    /// The encryption key does not suit the algorithm.
-    public static let unsuitableKey = Code("unsuitableKey")
-    /// A required transform returned `nil`.
-    public static let left = Code("left")
-    /// The restored value is too long.
-    public static let tooLarge = Code("tooLarge")
-  }
-
-  public var code: Code
-  /// Says what happened and what to do.
-  public var message: String
-  /// The cause, if any.
-  public var underlying: (any Error)?
-
-  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
-    self.code = code
-    self.message = message
-    self.underlying = underlying
-  }
-
-  /// A failure of a custom transform.
-  public init(_ message: String, underlying: (any Error)? = nil) {
-    self.init(.failed, message, underlying: underlying)
-  }
-
-  public var errorDescription: String? { message }
-  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
+  var errorDescription: String? { description }
 }

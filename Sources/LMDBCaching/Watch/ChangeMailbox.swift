@@ -161,7 +161,7 @@ struct ChangeQueue {
 
 /// Waits for possible changes of one entry.
 package struct KeyChanges: Sendable {
-  private var changes: CacheChanges.Iterator
+  private let changes: ChangeObservation
   private let alarm: ExpiryAlarm
   private var isFirst = true
   /// The entry seen last, `.some(nil)` for a missing one, or `nil` if unknown: not seen yet, or in memory only.
@@ -170,9 +170,8 @@ package struct KeyChanges: Sendable {
 
   package init(_ cache: LMDBCache, key: String) {
     // A key has one pending change; more are removals by prefix.
-    changes = cache.changes(withPrefix: key, isOfOneKey: true, bufferingLimit: 16, trackingLimit: 1)
-      .makeAsyncIterator()
-    alarm = ExpiryAlarm(cache.store.clock, key: key, mailbox: changes.observation.mailbox)
+    changes = cache.changes(withPrefix: key, isOfOneKey: true, bufferingLimit: 16, trackingLimit: 1).observation
+    alarm = ExpiryAlarm(cache.store.clock, key: key, mailbox: changes.mailbox)
   }
 
   /// Returns at once at the first call, then after each change; returns `false` at the end.
@@ -181,7 +180,7 @@ package struct KeyChanges: Sendable {
       isFirst = false
       return !Task.isCancelled
     }
-    guard let change = await changes.next() else { return false }
+    guard let change = await changes.mailbox.next() else { return false }
     if case .set = change { isSet = true } else { isSet = false }
     return true
   }

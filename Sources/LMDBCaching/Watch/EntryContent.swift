@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 /// The decoded content of one entry, kept until the entry changes, so that reading it again needs no shared lock,
 /// look-up or decoding.
@@ -45,8 +45,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
   /// Whether reading the entry again would give the same error.
   private func isAboutTheEntry(_ error: any Error) -> Bool {
     guard let error = error as? CacheError else { return true }
-    return [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .missingTransform].contains(
-      error.code)
+    return error.isOfOneEntry || error.code == .missingTransform
   }
 }
 
@@ -206,61 +205,5 @@ extension LMDBCache {
         return .max
       }
     }
-  }
-}
-
-/// Counts the changes of keys, so that one comparison detects whether a copy of a value may be stale. Keys share 1,024
-/// counters.
-///
-/// The counter advances under the lock that makes a change visible: a reader that finds it unchanged after reading the
-/// value has the latest one.
-@usableFromInline
-package final class KeyVersions: @unchecked Sendable {
-  // Unchecked: the pointer leads to atomics and lives as long as this.
-
-  @inlinable static var groupBits: Int { 10 }
-  private let table = AtomicTable(count: 1 << KeyVersions.groupBits)
-  @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
-  private let closed = Atomic<Bool>(false)
-
-  init() { words = table.words }
-
-  @inlinable @inline(__always)
-  func word(hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
-    words + Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))
-  }
-
-  @inlinable @inline(__always)
-  func advance(hash: UInt64) { word(hash: hash).pointee.wrappingAdd(1, ordering: .releasing) }
-
-  func advanceAll() {
-    for group in 0..<(1 << Self.groupBits) { words[group].wrappingAdd(1, ordering: .releasing) }
-  }
-
-  var isClosed: Bool { closed.load(ordering: .acquiring) }
-
-  /// Invalidates every copy, for good.
-  func close() {
-    closed.store(true, ordering: .releasing)
-    advanceAll()
-  }
-}
-
-/// Atomic words, initially 0, that live as long as this object.
-final class AtomicTable: @unchecked Sendable {
-  // Unchecked: the pointer leads to atomics.
-
-  let words: UnsafeMutablePointer<Atomic<UInt64>>
-  let count: Int
-
-  init(count: Int) {
-    self.count = count
-    words = .allocate(capacity: count)
-    for index in 0..<count { (words + index).initialize(to: Atomic(0)) }
-  }
-
-  deinit {
-    words.deinitialize(count: count)
-    words.deallocate()
   }
 }

@@ -108,10 +108,6 @@ package final class ObservedKey: Sendable {
 ///
 /// Each iterator starts with the present value.
 public struct CacheValues<Value: Codable & Sendable>: AsyncSequence, Sendable {
-  /// `nil` for a missing value.
-  public typealias Element = Value?
-  public typealias Failure = CacheError
-
   private let cache: @Sendable () -> LMDBCache?
   private let key: String
 
@@ -120,28 +116,19 @@ public struct CacheValues<Value: Codable & Sendable>: AsyncSequence, Sendable {
     self.key = key
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(cache, key) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(cache: cache, key: key, changes: cache().map { KeyChanges($0, key: key) })
+  }
 
   /// Waits for the values in turn.
   public struct Iterator: AsyncIteratorProtocol {
-    private let cache: @Sendable () -> LMDBCache?
-    private let key: String
-    private var changes: KeyChanges?
+    fileprivate let cache: @Sendable () -> LMDBCache?
+    fileprivate let key: String
+    fileprivate var changes: KeyChanges?
 
-    fileprivate init(_ cache: @escaping @Sendable () -> LMDBCache?, _ key: String) {
-      self.cache = cache
-      self.key = key
-      changes = cache().map { KeyChanges($0, key: key) }
-    }
-
-    /// The next value, or `nil` if the sequence has ended.
+    /// The next value (`nil` if it is missing), or `nil` if the sequence has ended.
     ///
     /// - Throws: as `value(forKey:)`, if the entry cannot be read as a `Value`. Another call waits for its replacement.
-    public mutating func next() async throws(CacheError) -> Value?? { try await next(isolation: nil) }
-
-    /// The next value, or `nil` if the sequence has ended.
-    ///
-    /// - Throws: as the other form.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(CacheError) -> Value?? {
       while await changes?.next() == true {
         guard let cache = cache() else { return nil }

@@ -173,3 +173,10 @@ package struct LocalRevision: Sendable {
 extension CacheEntry {
   package var stamp: UInt64 { version.stamp }
 }
+
+extension LoadContext {
+  package mutating func inherit(_ entry: PortableEntry, revision: UInt64) {
+    inherited = InheritedEntry(revision: revision, expires: entry.header.expires, tags: entry.tags)
+    cost = entry.header.cost
+  }
+}

@@ -544,7 +544,7 @@ import Testing
     let first = try directory.open()
     let onlooker = Onlooker()
     onlooker.willChange = { usleep(50) }
-    first.store.add(onlooker)
+    first.store.observers.add(onlooker)
     // Its memory tier receives writes after the onlooker.
     let cache = try directory.open()
     let count = 500
@@ -563,7 +563,7 @@ import Testing
     }
     #expect(try cache.value(Int.self, forKey: "key") == 8 * count)
     #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == 8 * count)
-    first.store.remove(onlooker)
+    first.store.observers.remove(onlooker)
     try cache.close()
     try first.close()
   }

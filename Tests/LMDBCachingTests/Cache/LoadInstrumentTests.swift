@@ -15,11 +15,11 @@ import Testing
     func note(_ line: String) { lines.withLock { $0.append(line) } }
 
     nonisolated(nonsending) func load<R>(
-      _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
+      key: String, directory: String, _ body: nonisolated(nonsending) () async throws -> R
     ) async rethrows -> R {
-      note("begin \(load.key)")
-      defer { note("end \(load.key)") }
-      return try await Self.$key.withValue(load.key) { try await body() }
+      note("begin \(key)")
+      defer { note("end \(key)") }
+      return try await Self.$key.withValue(key) { try await body() }
     }
   }
 

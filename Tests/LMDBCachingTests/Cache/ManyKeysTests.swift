@@ -16,13 +16,13 @@ import Testing
   @Test(arguments: [0, 1, 15, 16, 17, 64, 1_000]) func memoryAnswersInTheOrderOfTheKeys(_ count: Int) {
     let cache = MemoryCache<String, String>()
     var random = SeededRandom(UInt64(count))
-    cache.set((0..<500).map { (key: "key\($0)", value: Self.text($0)) })
+    for number in 0..<500 { cache.set(Self.text(number), forKey: "key\(number)") }
     let numbers = (0..<count).map { _ in random.below(1_000) }
     let values = cache.values(forKeys: numbers.map { "key\($0)" })
     #expect(values == numbers.map { $0 < 500 ? Self.text($0) : nil })
     let statistics = cache.statistics
     #expect(statistics.hits == numbers.count { $0 < 500 } && statistics.misses == numbers.count { $0 >= 500 })
-    cache.removeValues(forKeys: (0..<250).map { "key\($0)" })
+    for number in 0..<250 { cache.removeObject(forKey: "key\(number)") }
     #expect(cache.count == 250)
     #expect(cache.values(forKeys: ["key249", "key250", "key250"]) == [nil, Self.text(250), Self.text(250)])
   }
@@ -30,7 +30,7 @@ import Testing
   @Test func memoryCountsThemAsAccesses() {
     let clock = ManualClock()
     let cache = MemoryCache<Int, Int>(clock: .manual(clock))
-    cache.set([(key: 1, value: 1), (key: 2, value: 2)], expiresIn: .seconds(100), cost: 7)
+    for number in 1...2 { cache.set(number, forKey: number, expiresIn: .seconds(100), cost: 7) }
     #expect(cache.totalCost == 14)
     clock.advance(by: .seconds(10))
     #expect(cache.values(forKeys: [2, 3]) == [2, nil])

@@ -39,7 +39,7 @@ import Testing
     let tier = try LMDBCache(
       directory: directory.url, configuration: CacheDirectory.configuration(neverCommitting).withoutMemory)
     let onlooker = Onlooker()
-    tier.store.add(onlooker)
+    tier.store.observers.add(onlooker)
     let cache = try directory.open(neverCommitting)
     for index in 0..<100 { try cache.set("old", forKey: "a/\(index)") }
     try cache.set("kept", forKey: "b/kept")
@@ -63,7 +63,7 @@ import Testing
     try cache.set("after", forKey: "a/7")
     #expect(try cache.value(String.self, forKey: "a/7") == "after")
     #expect(cache.statistics.memoryHits == hits + 1)
-    tier.store.remove(onlooker)
+    tier.store.observers.remove(onlooker)
     try cache.close()
     try tier.close()
   }

@@ -190,7 +190,7 @@ import Testing
     let count = Atomic<Int>(0)
 
     nonisolated(nonsending) func load<R>(
-      _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
+      key: String, directory: String, _ body: nonisolated(nonsending) () async throws -> R
     ) async rethrows -> R {
       count.add(1, ordering: .relaxed)
       return try await body()

@@ -127,7 +127,7 @@ import Testing
     store.database.willCommit = {
       willCommit()
       if begun.current != nil { return }
-      store.add(onlooker)
+      store.observers.add(onlooker)
       begun { $0 = cache.changes() }
     }
     try cache.trim(to: .count(1))
@@ -135,7 +135,7 @@ import Testing
     #expect(begun.current?.taken() == [.missed])
     #expect(evictions.current == 1)
     store.database.willCommit = willCommit
-    store.remove(onlooker)
+    store.observers.remove(onlooker)
     try cache.close()
   }
 
@@ -278,7 +278,7 @@ import Testing
       #expect(await task.value <= 1, "\(ending)")
       if ending == "cancel" {
         // Cancellation ends every waiting iterator.
-        #expect(await changes.makeAsyncIterator().observation.mailbox.next() == nil)
+        #expect(await changes.observation.mailbox.next() == nil)
       }
       try await cache?.close()
       #expect(store.feed.watches.isEmpty, "\(ending)")

@@ -13,8 +13,8 @@ import Testing
         let keys = (0..<100).map { _ in random.below(5_000) }
         if thread == 0 {
           cache.countLimit = round % 2 == 0 ? 20_000 : 500
-          cache.set(keys.map { (key: $0, value: $0) })
-          cache.removeValues(forKeys: keys.prefix(10))
+          for key in keys { cache.set(key, forKey: key) }
+          for key in keys.prefix(10) { cache.removeObject(forKey: key) }
         } else {
           for (key, value) in zip(keys, cache.values(forKeys: keys)) where value != nil { #expect(value == key) }
         }

@@ -27,7 +27,7 @@ import Testing
 
   func text(_ key: String, _ store: DiskStore) throws -> String? {
     try CacheKey.with(key) { (key) throws(CacheError) in
-      try store.makeReader(.none).readData(key).map { String(decoding: $0.payload, as: UTF8.self) }
+      try store.records.readData(key).map { String(decoding: $0.payload, as: UTF8.self) }
     }
   }
 

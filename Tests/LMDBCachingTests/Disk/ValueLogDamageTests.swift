@@ -103,28 +103,6 @@ import Testing
     try cache.close()
   }
 
-  /// A forged count claims that a segment is unreferenced.
-  @Test func countsThatAreWrongAreCorrected() throws {
-    let cache = try values.open()
-    try values.fill(cache, 0..<30)
-    try cache.close()
-    let environment = try Environment.open(directory: directory.path)
-    let transaction = try environment.beginWrite()
-    let right = directory.segments.count
-    for name in directory.segments {
-      let identifier = try #require(ValueSegment.identifier(ofName: String(name.dropFirst("values/".count))))
-      try SegmentUsage.key(identifier).withBytes { _ = try transaction.remove(forKey: $0) }
-    }
-    try transaction.commit()
-    environment.close()
-    let reopened = try values.open { $0.disk.verification = .always }
-    try reopened.sweepValues()
-    try values.expect(reopened, 0..<30)
-    #expect(directory.segments.count == right)
-    try values.expectCountsAreRight(reopened)
-    try reopened.close()
-  }
-
   /// A failed value write leaves a hole in its segment.
   @Test func whatIsBehindAHoleIsMoved() throws {
     let cache = try values.open()

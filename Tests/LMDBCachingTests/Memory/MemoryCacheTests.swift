@@ -18,20 +18,6 @@ import Testing
     }
   }
 
-  @Test func itHasTheNamesOfYYMemoryCache() {
-    let cache = MemoryCache<String, [Int]>(costLimit: 100)
-    cache.setObject([1], forKey: "a")
-    cache.setObject([2], forKey: "b", cost: 40)
-    #expect(cache.containsObject(forKey: "a") && cache.object(forKey: "b") == [2] && cache.totalCost == 40)
-    cache.setObject(nil, forKey: "a")
-    cache.removeObject(forKey: "none")
-    #expect(cache.object(forKey: "a") == nil && cache.count == 1)
-    cache.removeObject(forKey: "b")
-    cache.setObject([3], forKey: "c")
-    cache.removeAllObjects()
-    #expect(cache.count == 0)
-  }
-
   @Test func stringKeysAreTheirBytes() {
     let cache = MemoryCache<String, Int>()
     let keys = [
@@ -102,8 +88,6 @@ import Testing
 
   @Test func itIsBoundedUnlessItIsSaidOtherwise() {
     #expect(MemoryCache<Int, Int>().countLimit == 1_000_000)
-    #expect(MemoryCache<Int, Int>(configuration: MemoryCacheConfiguration()).countLimit == 1_000_000)
-    #expect(MemoryCache<Int, Int>(configuration: .unlimited).countLimit == .max)
     #expect(MemoryCache<Int, Int>(countLimit: .max).countLimit == .max)
     let cache = MemoryCache<Int, Int>()
     for number in 0..<1_000_100 { cache.set(number, forKey: number) }

@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  enum Removal: CaseIterable { case object, setOfNil, many, setOfNoDuration }
+  enum Removal: CaseIterable { case object, setOfNoDuration }
 
   /// The main queue may run on another thread here, so a queue-specific key identifies it.
   private static let isMain = DispatchSpecificKey<Bool>()
@@ -114,8 +114,6 @@ import Testing
     await Task.detached {
       switch removal {
       case .object: cache.removeObject(forKey: 1)
-      case .setOfNil: cache.setObject(nil, forKey: 1)
-      case .many: cache.removeValues(forKeys: [0, 1])
       case .setOfNoDuration: cache.set(tracked(), forKey: 1, expiresIn: .zero)
       }
     }.value

@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Fuzzing) import LMDBCaching
+import LMDBCaching
 import TestSupport
 
 /// A closed cache with forged files, all checksums valid.

@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Fuzzing) import LMDBCaching
+import LMDBCaching
 import TestSupport
 import Testing
 

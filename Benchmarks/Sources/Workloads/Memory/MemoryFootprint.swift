@@ -8,7 +8,7 @@ enum MemoryFootprint {
   static func workload(keys count: Int) -> Workload {
     Workload("memory.footprint", Parameters(keys: count)) { _ in
       [
-        trial("LMDBCaching.MemoryCache", count, { MemoryCache<Int, Int>(configuration: .unlimited) }) {
+        trial("LMDBCaching.MemoryCache", count, { MemoryCache<Int, Int>(countLimit: .max) }) {
           $0.set($1, forKey: $1)
         },
         // Twice as many sets also fill the ghost queue.

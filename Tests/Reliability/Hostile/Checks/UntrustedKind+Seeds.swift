@@ -1,7 +1,7 @@
 import CBORCoding
 import Foundation
 
-@_spi(Fuzzing) import LMDBCaching
+import LMDBCaching
 
 extension UntrustedKind {
   /// Valid inputs from the encoders.

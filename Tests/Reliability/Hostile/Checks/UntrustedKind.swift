@@ -2,7 +2,7 @@ import CBORCoding
 import Foundation
 import Platform
 
-@_spi(Measuring) @_spi(Fuzzing) import LMDBCaching
+@_spi(Measuring) import LMDBCaching
 
 /// A decoder of untrusted bytes.
 package enum UntrustedKind: String, CaseIterable, Sendable {

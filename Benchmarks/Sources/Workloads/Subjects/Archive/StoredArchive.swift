@@ -7,7 +7,7 @@ final class StoredArchive {
   static let name = "LMDBCaching, as it is stored"
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
   private var count = 0
-  private var format = ArchiveFormat.bytes
+  private var format: ArchiveFormat?
 
   deinit { buffer.deallocate() }
 
@@ -24,6 +24,7 @@ final class StoredArchive {
 
   /// Decodes the last encoding.
   func decode<Value: Codable>(_ type: Value.Type) throws -> Value {
-    try CacheArchive.value(type, from: UnsafeRawBufferPointer(rebasing: buffer[..<count]), format: format)
+    guard let format else { fatalError("Nothing was encoded.") }
+    return try CacheArchive.value(type, from: UnsafeRawBufferPointer(rebasing: buffer[..<count]), format: format)
   }
 }

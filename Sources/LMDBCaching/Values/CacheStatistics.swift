@@ -53,7 +53,7 @@ public struct CacheStatistics: Sendable, Equatable {
   /// Bytes on the disk reserved for new entries, without the journal.
   public var freeBytes = 0
 
-  public init() {}
+  package init() {}
 
   /// Hits of either tier by reads; 0 before the first read.
   public var hitRatio: Double {

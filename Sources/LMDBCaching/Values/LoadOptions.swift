@@ -74,19 +74,12 @@ public struct LoadOptions: Sendable {
 
 /// Wraps every load of a cache, for tracing for example. See ``CacheConfiguration/loadInstrument``.
 public protocol LoadInstrument: Sendable {
-  /// Calls `body` once and passes on its result or error.
+  /// Calls `body`, which loads the value under `key` of the cache in `directory`, once and passes on its result or error.
   ///
   /// Runs in a task that has the caller's task-local values; for a blocking load, on the thread that runs it.
   nonisolated(nonsending) func load<R>(
-    _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
+    key: String, directory: String, _ body: nonisolated(nonsending) () async throws -> R
   ) async rethrows -> R
-}
-
-public struct LoadDescription: Sendable {
-  /// The key being loaded.
-  public let key: String
-  /// The cache's directory.
-  public let directory: String
 }
 
 /// The input of a closure that loads a value, and its choices for the entry.
@@ -125,12 +118,5 @@ public struct LoadContext: Sendable {
   /// Assigns the stored entry to a change of a remote tier. `expires` is in nanoseconds since 1970, 0 for never.
   package mutating func noteRevision(_ revision: UInt64, expires: Int64) {
     (inherited.revision, inherited.expires) = (revision, expires)
-  }
-}
-
-extension LoadContext {
-  package mutating func inherit(_ entry: PortableEntry, revision: UInt64) {
-    inherited = InheritedEntry(revision: revision, expires: entry.header.expires, tags: entry.tags)
-    cost = entry.header.cost
   }
 }

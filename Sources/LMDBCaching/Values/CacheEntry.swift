@@ -60,7 +60,7 @@ public struct CacheRecovery: Sendable, CustomStringConvertible {
   /// A description of the damage.
   public let finding: String
   /// The damaged page of the file, if known.
-  public let page: UInt64?
+  package let page: UInt64?
   /// The folder with the damaged file and its values, in the cache's directory. Only the last recovery's is kept, and
   /// nothing in it is needed.
   public let quarantine: URL

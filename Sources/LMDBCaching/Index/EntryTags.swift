@@ -192,3 +192,22 @@ final class TagRemovals: @unchecked Sendable {
 
   func noteUse() { if !areUsed { met.store(true, ordering: .releasing) } }
 }
+
+/// Atomic words, initially 0, that live as long as this object.
+final class AtomicTable: @unchecked Sendable {
+  // Unchecked: the pointer leads to atomics.
+
+  let words: UnsafeMutablePointer<Atomic<UInt64>>
+  let count: Int
+
+  init(count: Int) {
+    self.count = count
+    words = .allocate(capacity: count)
+    for index in 0..<count { (words + index).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    words.deinitialize(count: count)
+    words.deallocate()
+  }
+}
