@@ -108,7 +108,7 @@ package final class CacheReader: @unchecked Sendable {
       }
       let isFailure = if case .success(.success?) = found { sawDamage } else { true }
       if isOfOneState(transaction, now: environment.lastTransactionID, isFailure: isFailure, attempt),
-        let result = try storing(activity(), { () throws(LMDBError) in try found.get() })
+        let result = try calling(activity(), { () throws(LMDBError) in try found.get() })
       {
         return try result.get()
       }
@@ -309,7 +309,7 @@ extension CacheReader {
   /// Returns the figures without a scan.
   package func figures() throws(CacheError) -> Figures {
     try look(activity) { (snapshot, _, environment) throws(CacheError) in
-      var (database, change, used, readers) = try storing(activity) { () throws(LMDBError) in
+      var (database, change, used, readers) = try calling(activity) { () throws(LMDBError) in
         (try environment.info(), try snapshot.pendingChange(), try snapshot.valueBytes(), try environment.readers())
       }
       (database.mapSize, database.lastTransactionID) = (environment.recordedMapSize, snapshot.transactionID)
@@ -389,7 +389,7 @@ extension CacheReader {
   ) throws(CacheError) -> R? {
     try look("Reading \(quoted(key))") { (snapshot, _, _) throws(CacheError) in
       try withUTF8Bytes(of: key) { (key) throws(CacheError) -> R? in
-        let found = try storing(activity) { () throws(LMDBError) in try snapshot.find(key, selection) }
+        let found = try calling(activity) { () throws(LMDBError) in try snapshot.find(key, selection) }
         guard let found else { return nil }
         if found.header == nil { throw .unreadable(found.bytes, String(utf8: key)) }
         return try body(found, snapshot)
@@ -495,7 +495,7 @@ extension CacheReader {
       // The faster others write, the less is read at once.
       let limit = max(1, min(max(1, limit), 1 << 20) >> min(20, 2 * attempt))
       var (elements, bytes): ([Element], Int) = ([], 0)
-      let next = try storing(activity) { () throws(LMDBError) in
+      let next = try calling(activity) { () throws(LMDBError) in
         try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
           try snapshot.scan(prefix, after: place, limit: limit, selection, withUnreadable: withUnreadable) { found in
             guard let (element, size) = make(found, snapshot) else { return true }

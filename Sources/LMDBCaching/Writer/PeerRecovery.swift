@@ -205,15 +205,14 @@ final class PeerRecovery: @unchecked Sendable {
     }
     try database.reading(activity) { (txn) throws(LMDBError) in
       let cleared = try EntryDatabase.metadata(txn).clearStamp
-      var start: EntryPage.Start? = pending.removesMany ? EntryPage.Start() : nil
-      while let present = start {
-        start = try database.visitPage(withPrefix: "", from: present, length: .max, at: .min, txn) { key, header, _ in
-          if pending.removes(header, under: key, clearedAt: cleared) { remove(key, pending.lastStamp) }
+      if pending.removesMany {
+        _ = try database.visitPage(withPrefix: "", after: nil, length: .max, at: .min, txn) { found, header in
+          if pending.removes(header, under: found.key, clearedAt: cleared) { remove(found.key, pending.lastStamp) }
         }
       }
-      for (index, entry) in pending.entries.enumerated() {
-        let replaces = try pending.withKey(of: index) { (key) throws(LMDBError) in
-          try txn.withValue(forKey: key) { pending.replaces(RecordHeader($0), by: entry, clearedAt: cleared) }
+      for entry in pending.entries {
+        let replaces = try txn.withValue(forKey: entry.databaseKey) {
+          pending.replaces(RecordHeader($0), by: entry, clearedAt: cleared)
         }
         let frame = entry.frame
         guard replaces ?? pending.replaces(nil, by: entry, clearedAt: cleared) else { continue }
