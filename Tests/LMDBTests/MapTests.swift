@@ -38,7 +38,7 @@ import Testing
     let retry = try environment.beginWrite()
     for number in 0..<number { try write(retry, number) }
     try retry.commit()
-    #expect(try environment.info().entries == number + 1)
+    #expect(try environment.info().main.entries == number + 1)
     #expect(try environment.info().mapSize == 64 << 20)
   }
 
@@ -49,7 +49,7 @@ import Testing
     #expect(try environment.info().mapSize == 8 << 20)
     try environment.growMap(to: (8 << 20) + 1)
     let info = try environment.info()
-    #expect(info.mapSize > 8 << 20 && info.mapSize % info.pageSize == 0)
+    #expect(info.mapSize > 8 << 20 && info.mapSize % info.main.pageSize == 0)
   }
 
   @Test func growingWhileReadersAndAWriterRun() throws {

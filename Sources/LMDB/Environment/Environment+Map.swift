@@ -141,7 +141,7 @@ extension Environment {
     // The next transaction may overwrite pages freed before the last commit and before the oldest snapshot.
     let oldest = try readers().reduce(last) { min($0, $1.transactionID) }
     let info = try info()
-    let pageSize = info.pageSize
+    let pageSize = info.main.pageSize
     let pages = try freePages(from: first, below: UInt64(info.mapSize / pageSize), freedBefore: oldest)
     // From here on, so that each call makes progress however long the lock and the list took.
     let deadline = MonotonicClock.nanoseconds.addingClamped(limit)

@@ -235,15 +235,11 @@ extension Environment {
   package func info() throws(LMDBError) -> Info {
     try use("Environment.info") { () throws(LMDBError) in
       let information = try Calls.information(handle)
-      let statistics = try Calls.statistics(handle)
       return Info(
         mapSize: information.me_mapsize, lastPageNumber: information.me_last_pgno,
         lastTransactionID: UInt64(truncatingIfNeeded: information.me_last_txnid),
-        maxReaders: Int(information.me_maxreaders),
-        readersInUse: Int(information.me_numreaders), pageSize: Int(statistics.ms_psize),
-        depth: Int(statistics.ms_depth), branchPages: max(0, statistics.ms_branch_pages),
-        leafPages: max(0, statistics.ms_leaf_pages), overflowPages: max(0, statistics.ms_overflow_pages),
-        entries: max(0, statistics.ms_entries))
+        maxReaders: Int(information.me_maxreaders), readersInUse: Int(information.me_numreaders),
+        main: Statistics(try Calls.statistics(handle)))
     }
   }
 
@@ -304,20 +300,8 @@ extension Environment {
     package var maxReaders: Int
     /// Slots that are or were in use.
     package var readersInUse: Int
-    /// Page size in bytes.
-    package var pageSize: Int
-    /// Levels of the main database's tree.
-    package var depth: Int
-    package var branchPages: Int
-    package var leafPages: Int
-    package var overflowPages: Int
-    /// Number of keys in the main database.
-    package var entries: Int
-
-    /// Size of the main database's tree in bytes.
-    package var usedBytes: Int {
-      branchPages.addingClamped(leafPages).addingClamped(overflowPages).multipliedClamped(by: pageSize)
-    }
+    /// The main database's tree.
+    package var main: Statistics
   }
 }
 
@@ -334,15 +318,18 @@ public struct Statistics: Sendable, Equatable {
   /// Number of keys.
   public var entries: Int
 
-  /// `mdb_stat`.
-  init(of database: Database, _ transaction: OpaquePointer) throws(LMDBError) {
-    let statistics = try Calls.statistics(transaction, database)
-    pageSize = Int(statistics.ms_psize)
-    depth = Int(statistics.ms_depth)
-    branchPages = statistics.ms_branch_pages
-    leafPages = statistics.ms_leaf_pages
-    overflowPages = statistics.ms_overflow_pages
-    entries = statistics.ms_entries
+  /// Size of the tree in bytes.
+  package var usedBytes: Int {
+    branchPages.addingClamped(leafPages).addingClamped(overflowPages).multipliedClamped(by: pageSize)
+  }
+
+  /// The numbers of a file may be forged.
+  init(_ statistics: MDB_stat) {
+    (pageSize, depth) = (Int(statistics.ms_psize), Int(statistics.ms_depth))
+    branchPages = max(0, statistics.ms_branch_pages)
+    leafPages = max(0, statistics.ms_leaf_pages)
+    overflowPages = max(0, statistics.ms_overflow_pages)
+    entries = max(0, statistics.ms_entries)
   }
 }
 

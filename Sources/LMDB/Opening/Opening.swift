@@ -125,10 +125,10 @@ extension DataFileVerifier {
   /// Checks a file that others have verified and may be writing: no page in use may be past its end.
   package static func verifyBesideWriters(directory: String) throws(DataFileError) {
     // An intact header is enough, even while others commit constantly.
-    if try checkMetaBesideWriters(directory: directory)?.isWhole != false { return }
+    if try checkMeta(directory: directory)?.isWhole != false { return }
     _ = try betweenCommits(directory) { () throws(DataFileError) in
       // Free pages at the end may be missing from the file. Only a full read shows whether they are free.
-      guard let meta = try checkMetaBesideWriters(directory: directory), !meta.isWhole else { return nil }
+      guard let meta = try checkMeta(directory: directory), !meta.isWhole else { return nil }
       return try verify(directory: directory)
     }
   }
@@ -138,10 +138,10 @@ extension DataFileVerifier {
     _ directory: String, _ look: () throws(DataFileError) -> VerifiedDataFile?
   ) throws(DataFileError) -> VerifiedDataFile? {
     for _ in 0..<8 {
-      let before = try checkMetaBesideWriters(directory: directory)
+      let before = try checkMeta(directory: directory)
       let result: Result<VerifiedDataFile?, DataFileError>
       do throws(DataFileError) { result = .success(try look()) } catch { result = .failure(error) }
-      let after = try checkMetaBesideWriters(directory: directory)
+      let after = try checkMeta(directory: directory)
       if before?.transactionID == after?.transactionID { return try result.get() }
     }
     return nil

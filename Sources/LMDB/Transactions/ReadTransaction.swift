@@ -78,7 +78,7 @@ public struct ReadTransaction: ~Copyable {
 
   /// The size of a database (`mdb_stat`).
   public func statistics(of database: Database = .main) throws(LMDBError) -> Statistics {
-    try Statistics(of: database, handle)
+    Statistics(try Calls.statistics(handle, database))
   }
 }
 

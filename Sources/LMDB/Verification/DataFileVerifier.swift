@@ -26,26 +26,21 @@ package enum DataFileVerifier {
     return try DataFileWalk(file, meta, visit).run()
   }
 
-  /// Looks at the meta pages only.
+  /// Looks at the meta pages only, also while others commit.
+  ///
+  /// The two pages are read at different moments, each perhaps during a write. Such damage changes with the next look;
+  /// real damage stays.
   ///
   /// - Returns: Whether all pages are in the file, and the last transaction; `nil` if the file is missing or empty.
   ///   Free pages at the end may be missing, so only ``verify(directory:visit:)`` decides when pages are.
   package static func checkMeta(
     directory: String
   ) throws(DataFileError) -> (isWhole: Bool, transactionID: UInt64)? {
-    guard let file = try open(directory), file.size > 0 else { return nil }
-    let meta = try newestMeta(of: file)
-    return (UInt64(file.size) / UInt64(meta.pageSize) > meta.lastPage, meta.transactionID)
-  }
-
-  /// Looks at the meta pages while others may commit: see ``checkMeta(directory:)``.
-  ///
-  /// The two pages are read at different moments, each perhaps during a write. Such damage changes with the next look;
-  /// real damage stays.
-  package static func checkMetaBesideWriters(
-    directory: String
-  ) throws(DataFileError) -> (isWhole: Bool, transactionID: UInt64)? {
-    try settled { () throws(DataFileError) in try checkMeta(directory: directory) }
+    try settled { () throws(DataFileError) in
+      guard let file = try open(directory), file.size > 0 else { return nil }
+      let meta = try newestMeta(of: file)
+      return (UInt64(file.size) / UInt64(meta.pageSize) > meta.lastPage, meta.transactionID)
+    }
   }
 
   /// How often the same damage must be found before it is believed, and the pause between looks in nanoseconds: longer

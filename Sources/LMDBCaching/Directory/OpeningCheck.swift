@@ -64,7 +64,7 @@ struct OpeningCheck {
     guard let scope else { return false }
     // A cheap check, because the mark may be forged, or the file truncated while in use.
     do throws(DataFileError) {
-      let meta = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)
+      let meta = try DataFileVerifier.checkMeta(directory: directory.pathForC)
       return scope == .use ? meta?.isWhole == true : meta != nil
     } catch {
       return false

@@ -177,7 +177,7 @@ final class EntryDatabase: @unchecked Sendable {
 
   /// Bytes of the pages in use.
   func usedBytes() throws(CacheError) -> Int {
-    try accessing("Measuring \(directoryName)") { try environment.info().usedBytes }
+    try accessing("Measuring \(directoryName)") { try environment.info().main.usedBytes }
   }
 
   func synchronize() throws(CacheError) {

@@ -232,6 +232,7 @@ package struct EntryPlace: Hashable, Sendable {
 
 /// An entry as stored, for export or display.
 // @unchecked: the header refers to no tags, and so to no memory.
+@dynamicMemberLookup
 package struct EntryRecord: @unchecked Sendable {
   package let entry: CacheEntry
   /// Without its tags.
@@ -271,30 +272,13 @@ package struct EntryRecord: @unchecked Sendable {
     self.stored = stored
   }
 
+  /// The fields of the header, such as ``RecordHeader/expires``.
+  package subscript<Field>(dynamicMember field: KeyPath<RecordHeader, Field>) -> Field { header[keyPath: field] }
+
   package var key: String { entry.key }
   package var size: Int { entry.key.utf8.count + stored.count }
-  package var format: ArchiveFormat { header.format }
-
-  // Times are nanoseconds since 1970.
-
-  /// 0: never.
-  package var expires: Int64 { header.expires }
-  /// When a read through a loader reloads it before its expiry; 0: never.
-  package var refresh: Int64 { header.refresh }
-  /// Until when loads keep it after its expiry; 0: not kept.
-  package var kept: Int64 { header.kept }
-
-  /// The remote tier's revision; 0: none.
-  package var revision: UInt64 { header.revision }
-  /// Identifies the write. Stamps order the writes of one directory.
-  package var stamp: UInt64 { header.stamp }
-  /// Seconds since 1970, like ``lastAccess``.
-  package var created: UInt32 { header.created }
-  package var lastAccess: UInt32 { header.lastAccess }
   /// Tags themselves are not stored.
   package var tagHashes: [UInt64] { entry.tags.map { Array($0.hashes) } ?? [] }
-  /// The number of repeated uses, at most 3.
-  package var uses: UInt8 { header.uses }
   /// Whether it records, for loads, that no value exists.
   package var isAbsence: Bool { header.flags.contains(.absence) }
   /// Whether the value went through transforms, such as compression.

@@ -20,7 +20,7 @@ import Platform
 ///          …      …  with `tags`: see ``TagHashes``
 ///          …      4  with `key`: the key's length, if it is not the database key; then the key
 ///          …         the payload: the value or, with `pointer`, a ``ValuePointer``
-struct RecordHeader {
+package struct RecordHeader {
   /// The length of the fields that every header has.
   static let baseSize = 28
   static let version: UInt8 = 1
@@ -47,34 +47,34 @@ struct RecordHeader {
   }
 
   private(set) var checksum: UInt32 = 0
-  var format: ArchiveFormat
+  package var format: ArchiveFormat
   var flags: Flags = []
   /// 0 if the record does not hold the key.
   var keyLength: UInt32 = 0
-  var stamp: UInt64 = 0
+  package var stamp: UInt64 = 0
   /// Nanoseconds since 1970; 0: never.
-  var expires: Int64
+  package var expires: Int64
   /// When a read through a loader reloads it before its expiry; 0: never.
-  var refresh: Int64 = 0
+  package var refresh: Int64 = 0
   /// Until when it is kept after its expiry, for slow or failing loads; 0: not kept.
-  var kept: Int64 = 0
+  package var kept: Int64 = 0
   /// The remote tier's revision; 0: none.
-  var revision: UInt64 = 0
+  package var revision: UInt64 = 0
   /// Whether a transaction that depends on committed values writes the record, bypassing other processes' journals.
   /// Their journaled writes, which it has not seen, take precedence over it even if older, when committed or replayed.
   /// Not read, because a copied record is an ordinary write; see ``wasTransacted``.
   var isTransacted = false
   private var tagCount: UInt8 = 0
   private var tagBase: UnsafeRawPointer?
-  var created: UInt32
-  var lastAccess: UInt32
-  var cost: Int
+  package var created: UInt32
+  package var lastAccess: UInt32
+  package var cost: Int
   private(set) var payloadLength: Int
 
   static let maximumUses: UInt8 = 3
 
   /// The number of repeated uses, at most ``maximumUses`` (``noteAccess(_:generation:)``).
-  var uses: UInt8 {
+  package var uses: UInt8 {
     get { UInt8((flags.rawValue & Flags.uses.rawValue) >> Flags.usesShift) }
     set { flags = flags.subtracting(.uses).union(Flags(rawValue: UInt16(newValue) << Flags.usesShift)) }
   }

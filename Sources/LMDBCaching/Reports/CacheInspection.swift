@@ -283,7 +283,7 @@ struct SoundnessCheck {
   /// Returns 0 without a readable file; the examination reports why.
   private func lastTransaction() throws(CacheError) -> UInt64 {
     do throws(DataFileError) {
-      return try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)?.transactionID ?? 0
+      return try DataFileVerifier.checkMeta(directory: directory.pathForC)?.transactionID ?? 0
     } catch {
       guard case .unreadable(let error) = error else { return 0 }
       throw CacheError(error, during: activity)

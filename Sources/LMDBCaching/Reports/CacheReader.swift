@@ -47,16 +47,12 @@ package final class CacheReader: @unchecked Sendable {
   /// Finds the cache in a directory, and verifies the database unless it is marked sound. Returns `nil` if the directory
   /// or the database is missing.
   ///
+  /// - Parameter isExamined: Whether the database was just verified.
   /// - Throws: `.damagedDatabase` for an untrusted database, including one with durability `.fast` that a system crash
   ///   interrupted; `.corruptedRecord` for another kind of database; `.unsupportedVersion`, `.invalidDirectory`,
   ///   `.permissionDenied` and others.
-  package convenience init?(
-    directory: URL, valueTransforms transforms: [any ValueTransform] = [], clock: CacheClock = .system
-  ) throws(CacheError) { try self.init(directory: directory, transforms, clock, isExamined: false) }
-
-  /// - Parameter isExamined: Whether the database was just verified.
-  init?(
-    directory: URL, _ transforms: [any ValueTransform] = [], _ clock: CacheClock = .system, isExamined: Bool
+  package init?(
+    directory: URL, valueTransforms: [any ValueTransform] = [], clock: CacheClock = .system, isExamined: Bool = false
   ) throws(CacheError) {
     let found = try calling("Looking at the cache in \(directory.path)") { () throws(SystemError) in
       do throws(SystemError) { return try Directory(existing: directory.path) } catch {
@@ -67,7 +63,7 @@ package final class CacheReader: @unchecked Sendable {
     guard let found else { return nil }
     place = found
     self.directory = URL(fileURLWithPath: found.path, isDirectory: true)
-    self.transforms = ValueTransforms(transforms: transforms)
+    transforms = ValueTransforms(transforms: valueTransforms)
     self.clock = clock
     values = ValueReader(CurrentDirectory(found), segmentSize: 0, maps: false)
     guard let data = try identity() else { return nil }
@@ -322,10 +318,10 @@ extension CacheReader {
         figures.countsPendingWrites = change != nil
       }
       figures.pendingWrites = snapshot.pending.count
-      figures.liveBytes = database.usedBytes.addingClamped(used)
+      figures.liveBytes = database.main.usedBytes.addingClamped(used)
       try calling(activity) { () throws(SystemError) in
         let allocated = try place.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0
-        figures.freeBytes = max(0, allocated - database.usedBytes)
+        figures.freeBytes = max(0, allocated - database.main.usedBytes)
         figures.bytesOnDisk = try Self.ifAllowed { () throws(SystemError) in try place.allocatedBytes() }
         let segments = try Self.ifAllowed { () throws(SystemError) in
           try ValueFolder(cache: place).segments().reduce(0) {
@@ -420,11 +416,6 @@ extension CacheReader {
 
   package func value<V: Codable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {
     try record(forKey: key).map { (record) throws(CacheError) in try value(type, of: record) }
-  }
-
-  /// Calls `body` with the archived bytes of the value under a key.
-  package func withBytes<R>(forKey key: String, _ body: (RawSpan) throws -> R) throws -> R? {
-    try record(forKey: key).map { record in try archive(of: record).withUnsafeBytes { try body($0.bytes) } }
   }
 
   // MARK: Many

@@ -103,10 +103,9 @@ final class StatisticsPublisher: StorePart, @unchecked Sendable {
   }
 
   private func measure(_ statistics: inout ProcessStatistics) throws(CacheError) {
-    let (metadata, transaction) = try database.accessing("Reading the counts of \(database.directoryName)") {
-      try database.environment.withReadTransaction { (txn) throws(LMDBError) in
-        (try EntryDatabase.metadata(txn), txn.id)
-      }
+    let activity = "Reading the counts of \(database.directoryName)"
+    let (metadata, transaction) = try database.reading(activity) { (txn) throws(LMDBError) in
+      (try EntryDatabase.metadata(txn), txn.id)
     }
     statistics.diskCount = metadata.count
     statistics.diskCost = metadata.totalCost

@@ -156,7 +156,7 @@ final class Committer: StorePart, @unchecked Sendable {
   private var isMapNearlyFull: Bool {
     do throws(LMDBError) {
       let info = try database.environment.info()
-      return info.usedBytes > info.mapSize / 8 * 7
+      return info.main.usedBytes > info.mapSize / 8 * 7
     } catch {
       return false  // The commit meets the same failure, and reports it.
     }

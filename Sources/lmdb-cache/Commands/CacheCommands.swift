@@ -65,10 +65,10 @@ extension Report {
     add("liveBytes", figures.liveBytes, "  live")
     add("deadBytes", figures.deadBytes, "  dead")
     add("freeBytes", figures.freeBytes, "  free")
-    addPages(database.lastPageNumber + 1, of: database.pageSize)
+    addPages(database.lastPageNumber + 1, of: database.main.pageSize)
     addTree(
-      "treeDepth", database.depth, branch: database.branchPages, leaf: database.leafPages,
-      overflow: database.overflowPages)
+      "treeDepth", database.main.depth, branch: database.main.branchPages, leaf: database.main.leafPages,
+      overflow: database.main.overflowPages)
     add("mapSize", database.mapSize, "map", "\(Formatting.grouped(database.mapSize)) bytes of address space")
     add("lastTransaction", database.lastTransactionID, "last transaction")
     let obstacle = figures.slotObstacle.map { "unknown: read without a slot, because \($0)" }

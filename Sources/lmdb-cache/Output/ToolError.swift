@@ -1,5 +1,4 @@
 import ArgumentParser
-import LMDB
 import LMDBCaching
 import LMDBCachingImport
 
@@ -29,8 +28,6 @@ struct ToolError: Error {
     message = error.message
     if let underlying = error.underlying { message += " (\(underlying))" }
   }
-
-  init(_ error: LMDBError) { self.init(.inputOutput, "\(error)") }
 
   /// `nil` for an error that is not of the tool, a cache or an import.
   init?(any error: any Error) {

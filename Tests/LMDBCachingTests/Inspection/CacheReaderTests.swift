@@ -192,7 +192,7 @@ import Testing
     #expect(figures.durability == .ordered && figures.pendingWrites == 0 && figures.countsPendingWrites)
     #expect(figures.liveBytes == statistics.liveBytes)
     #expect(figures.deadBytes + figures.freeBytes == statistics.deadBytes + statistics.freeBytes)
-    #expect(figures.database.leafPages == info.leafPages)
+    #expect(figures.database.main == info.main)
     #expect(figures.database.lastTransactionID == info.lastTransactionID)
     #expect(figures.slotObstacle == nil && figures.readers == [])
     #expect(figures.database.readersInUse == info.readersInUse)

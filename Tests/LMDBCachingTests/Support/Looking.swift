@@ -31,7 +31,7 @@ extension CacheReader {
     #expect(Dictionary(uniqueKeysWithValues: listed.map { ($0.key, $0) }) == found.mapValues(\.entry))
     for (key, seen) in found {
       #expect(try entry(forKey: key) == seen.entry)
-      #expect(try withBytes(forKey: key) { bytes in bytes.withUnsafeBytes { Data($0) } } == seen.value)
+      #expect(try record(forKey: key).map { try archive(of: $0) } == seen.value)
     }
     return found
   }

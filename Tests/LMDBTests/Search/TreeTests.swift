@@ -61,7 +61,7 @@ import Testing
         #expect(keys.filter { !areEqual(value($0), model[$0]) } == [])
       }
     }
-    #expect(try environment.info().depth >= 3)
+    #expect(try environment.info().main.depth >= 3)
   }
 
   /// Inserts before known keys, so that hints point elsewhere.

@@ -58,7 +58,7 @@ final class ChurnSession {
   private func checkSize(_ title: String, pinned: Int = 0, _ report: inout TrialReport) throws {
     try cache.flush()
     let info = try cache.environment.info()
-    let live = info.branchPages + info.leafPages + info.overflowPages
+    let live = info.main.branchPages + info.main.leafPages + info.main.overflowPages
     bound = max(bound, live * (1 + 3 + pinned) + Self.constantPages)
     let size = info.lastPageNumber + 1
     if size > bound {
