@@ -93,16 +93,11 @@ struct KeyRange {
 
   /// Plain keys, then long ones, which start with the empty key.
   static func ranges(ofPrefix prefix: UnsafeRawBufferPointer) -> [KeyRange] {
-    [plain(ofPrefix: prefix), long(ofPrefix: prefix)]
-  }
-
-  static func plain(ofPrefix prefix: UnsafeRawBufferPointer) -> KeyRange {
-    KeyRange(start: Array(prefix.prefix(DatabaseKey.maximumLength)), prefix: Array(prefix), isLong: false)
-  }
-
-  static func long(ofPrefix prefix: UnsafeRawBufferPointer) -> KeyRange {
-    let start = [DatabaseKey.longMarker] + prefix.prefix(DatabaseKey.longPrefixLength)
-    return KeyRange(start: start, prefix: start, isLong: true)
+    let long = [DatabaseKey.longMarker] + prefix.prefix(DatabaseKey.longPrefixLength)
+    return [
+      KeyRange(start: Array(prefix.prefix(DatabaseKey.maximumLength)), prefix: Array(prefix), isLong: false),
+      KeyRange(start: long, prefix: long, isLong: true),
+    ]
   }
 
   func first(_ cursor: borrowing Cursor) throws(LMDBError) -> Cursor.Entry? {

@@ -307,21 +307,15 @@ final class RecordReader: Sendable {
     guard record.header.flags.contains(.pointer) else {
       return try transforms.restore(record.payload, record.header, record.tags, key)
     }
-    guard let contents = try loggedValue(ValuePointer(record.payload), of: key.string) else { return nil }
-    guard record.header.flags.contains(.transformed) else { return contents }
-    return try contents.withBytes { (bytes) throws(CacheError) in
-      try transforms.restore(bytes, record.header, record.tags, key)
+    let contents = try calling(Self.readingValue(key.string)) { try values.read(ValuePointer(record.payload)) }
+    guard case .value(let value) = contents else {
+      if case .damaged = contents { throw database.corrupted(key.string) }
+      // Replaced, moved or removed since the record was read.
+      return nil
     }
-  }
-
-  /// Reads from the value log; returns `nil` if the segment is gone.
-  func loggedValue(_ pointer: ValuePointer, of key: String) throws(CacheError) -> Data? {
-    let contents = try calling(Self.readingValue(key)) { try values.read(pointer) }
-    switch contents {
-    case .value(let data): return data
-    // Replaced, moved or removed since the record was read.
-    case .missing: return nil
-    case .damaged: throw database.corrupted(key)
+    guard record.header.flags.contains(.transformed) else { return value }
+    return try value.withBytes { (bytes) throws(CacheError) in
+      try transforms.restore(bytes, record.header, record.tags, key)
     }
   }
 

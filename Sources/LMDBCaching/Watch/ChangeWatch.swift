@@ -124,12 +124,6 @@ final class ChangeWatch: @unchecked Sendable {
     return noteRemoval(ofAll: "", stamp: clearStamp, clearStamp: clearStamp)
   }
 
-  /// Whether a scan that meets this entry has nothing to report.
-  func isKnown(_ key: String, stamp: UInt64) -> Bool {
-    if case .digest = knowledge { return true }
-    return stamps[ByteKey(key)]?.stamp == stamp
-  }
-
   /// - Parameter pending: This process's uncommitted write under the key.
   func meet(_ key: String, stamp: UInt64, pending: JournalSegment.Lookup) -> ChangeMailbox.Delivery? {
     entries += 1
