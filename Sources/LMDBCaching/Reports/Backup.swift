@@ -25,13 +25,10 @@ extension LMDBCache {
   public func backUp(to directory: URL, skippingDamaged: Bool = false) throws(CacheError) -> BackupReport {
     var options = CacheCopying.Options()
     options.skipsDamaged = skippingDamaged
-    guard let report = try backUp(to: directory, options) else { preconditionFailure("Nothing cancels it.") }
+    guard let report = try CacheCopying.backUp(self, to: directory, options) else {
+      preconditionFailure("Nothing cancels it.")
+    }
     return report
-  }
-
-  /// Returns `nil` if it was cancelled; nothing is left then.
-  package func backUp(to directory: URL, _ options: CacheCopying.Options) throws(CacheError) -> BackupReport? {
-    try CacheCopying(options: options).backUp(self, to: directory)
   }
 
   /// The async form, on a background queue.
@@ -83,24 +80,25 @@ package struct CacheCopying {
 
   // MARK: Open caches
 
-  /// - Returns: `nil` if cancelled.
-  func backUp(_ cache: LMDBCache, to url: URL) throws(CacheError) -> BackupReport? {
+  /// - Returns: `nil` if it was cancelled; nothing is left then.
+  package static func backUp(_ cache: LMDBCache, to url: URL, _ options: Options) throws(CacheError) -> BackupReport? {
     try cache.checkOpen()
-    let place = try NewPlace(url)
-    try requireOutside(place, cache.store.place.directory)
+    let place = try newPlace(url, outside: cache.store.place.directory)
     var configuration = cache.configuration
     configuration.disk.allowsOtherUsers = false
-    return try copy(to: place, configuration) { (body, onDamage) in
+    return try CacheCopying(options: options).copy(to: place, configuration) { (body, onDamage) in
       try cache.forEachRecord(onDamage: onDamage, body)
     }
   }
 
-  private func requireOutside(_ place: NewPlace, _ directory: Directory) throws(CacheError) {
+  private static func newPlace(_ url: URL, outside directory: Directory) throws(CacheError) -> NewPlace {
+    let place = try NewPlace(url)
     if place.isWithin(directory) {
       throw CacheError(
         .invalidArgument,
         "\(place.path) is in the directory of the cache itself, \(directory.path). Give a place elsewhere.")
     }
+    return place
   }
 
   // MARK: Read-only caches
@@ -109,10 +107,7 @@ package struct CacheCopying {
   package static func backUp(
     _ reader: CacheReader, to url: URL, _ options: Options
   ) throws(CacheError) -> BackupReport? {
-    let copying = CacheCopying(options: options)
-    let place = try NewPlace(url)
-    try copying.requireOutside(place, reader.place)
-    return try copying.copy(reader, to: place)
+    try CacheCopying(options: options).copy(reader, to: newPlace(url, outside: reader.place))
   }
 
   /// - Parameter moving: Moves the copy to its place.
@@ -192,9 +187,7 @@ package struct CacheCopying {
   }
 
   private static func failure(_ error: any Error, _ place: NewPlace) -> CacheError {
-    guard let error = error as? CacheError else {
-      return CacheError(.storageFailed, "Copying the cache to \(place.path) failed.", underlying: error)
-    }
+    let error = CacheError(converting: error, during: "Copying the cache to \(place.path)")
     guard error.code == .noSpace else { return error }
     return CacheError(
       .noSpace,

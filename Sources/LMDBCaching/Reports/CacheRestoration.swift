@@ -50,18 +50,23 @@ package struct CacheRestoration {
     } else {
       place = try NewPlace(url)
     }
-    if place.path == source.place.path || place.isWithin(source.place) || isSourceWithin(place) {
+    let isSourceWithin = source.place.path.hasPrefix(place.path + "/")
+    if place.path == source.place.path || place.isWithin(source.place) || isSourceWithin {
       throw CacheError(
         .invalidArgument, "\(place.path) and the backup in \(source.place.path) are in each other. Give another place.")
     }
-    try verifySource()
+    // Copying the entries verifies their checksums.
+    _ = try calling("Verifying the backup in \(source.place.path)") {
+      try CacheInspection.verify(directory: source.directory)
+    }
     var former: URL?
     var notices: [String] = []
     let report = try CacheCopying(options: options).copy(source, to: place) { (staged, place) throws(CacheError) in
       guard let target else { return try staged.move(to: place) }
-      former = try replace(target, at: place, with: staged)
+      let replaced = try replace(target, at: place, with: staged)
+      former = replaced
       guard removesFormer else { return }
-      if let notice = removeFormer(former, in: place) { notices.append(notice) } else { former = nil }
+      if let notice = removeFormer(replaced, in: place) { notices.append(notice) } else { former = nil }
     }
     return report.map { Report(backup: $0, former: former, notices: source.notices + notices) }
   }
@@ -72,19 +77,6 @@ package struct CacheRestoration {
     let path = url.deletingLastPathComponent().path
     let parent = try calling("Looking at \(path)") { () throws(SystemError) in try Directory(path: path) }
     return NewPlace(parent: parent, name: url.lastPathComponent)
-  }
-
-  private func isSourceWithin(_ place: NewPlace) -> Bool { source.place.path.hasPrefix(place.path + "/") }
-
-  /// Copying the entries verifies their checksums.
-  private func verifySource() throws(CacheError) {
-    do {
-      _ = try CacheInspection.verify(directory: source.directory)
-    } catch let error as CacheError {
-      throw error
-    } catch {
-      throw CacheError(.storageFailed, "Verifying the backup in \(source.place.path) failed.", underlying: error)
-    }
   }
 
   // MARK: The cache that is there
@@ -137,8 +129,7 @@ package struct CacheRestoration {
   }
 
   /// Returns why the former cache could not be removed, if so. The copy is in its place either way.
-  private func removeFormer(_ former: URL?, in place: NewPlace) -> String? {
-    guard let former else { return nil }
+  private func removeFormer(_ former: URL, in place: NewPlace) -> String? {
     do throws(SystemError) {
       try place.parent.removeTree(former.lastPathComponent)
       return nil

@@ -46,7 +46,7 @@ struct BackupCommand: ParsableCommand {
     do {
       return try option.withExisting { cache, _ in
         bar.total = try cache.count
-        return try cache.backUp(to: url, options)
+        return try CacheCopying.backUp(cache, to: url, options)
       }
     } catch let error as CacheError where Self.isOfReading(error) {
       // It may be another user's cache, which opening would have to write.

@@ -301,7 +301,7 @@ import Testing
       var done = 0
       options.progress = { done = $0 }
       options.isCancelled = { done >= count }
-      #expect(try cache.backUp(to: backup, options) == nil)
+      #expect(try CacheCopying.backUp(cache, to: backup, options) == nil)
       #expect(try restore(to: place) { $0 = options } == nil)
       #expect(places.names() == ["cache"])
     }
