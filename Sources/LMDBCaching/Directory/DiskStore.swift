@@ -66,8 +66,7 @@ final class DiskStore: Sendable {
         try JournalFolder(cache: currentDirectory.value).makeFile(size: journalSize, identifier)
       })
     database = EntryDatabase(
-      opened.environment, databaseKey, directoryName: directory.path, position: opened.environment.lastPosition(),
-      counters: counters)
+      opened.environment, databaseKey, directoryName: directory.path, counters: counters)
     observers = StoreObservers(lock, lockTimeout: configuration.disk.lockTimeout)
     let segmentSize = configuration.disk.valueSegmentSize
     values = ValueLog(currentDirectory, durability: durability, segmentSize: segmentSize)

@@ -2,13 +2,13 @@ import CXXHash
 import LMDB
 import Platform
 
-/// Every process that has a cache open holds a shared lock on one file in its directory; whoever can make it
-/// exclusive is the only one. (LMDB's own `lock.mdb` must not be touched: closing it drops LMDB's locks.)
+/// The shared lock that every process with the cache open holds on one file; a process that can make it exclusive is the
+/// only one. (LMDB's own `lock.mdb` must not be touched: closing it drops LMDB's locks.)
 ///
-/// The file says what the processes have in common: see ``ProcessRecord``.
+/// The file holds the state that the processes share (``ProcessRecord``).
 final class ProcessLock: Sendable {
   static let name = "processes.lock"
-  /// Bytes behind the record that hold nothing: see ``keepReserve()``.
+  /// The file's size with the reserve: see ``keepReserve()``.
   private static let reserve = 256 << 10
   private let lock: FileLock
   private let timeout: Int64
@@ -24,10 +24,9 @@ final class ProcessLock: Sendable {
       }
       guard try lock.file.isStill(Self.name, in: directory) else { continue }
       identity = try lock.file.identity()
-      // What has no magic is not known to be ours when it is found.
       if try lock.file.status().size == 0 {
+        // The magic identifies the directory as a cache, also after a power cut.
         try lock.file.write(ProcessRecord.magicBytes, at: 0)
-        // What is made from now on is known by it, also after a power cut.
         try lock.file.synchronize()
         try directory.synchronize()
       }
@@ -49,18 +48,18 @@ final class ProcessLock: Sendable {
 
   /// Waits while another process is the only owner: it is discarding files, which takes milliseconds.
   ///
-  /// - Throws: `ETIMEDOUT` if it does not end, being suspended, say.
+  /// - Throws: `ETIMEDOUT` if that does not end, because the process is suspended for example.
   func share() throws(SystemError) {
     guard try lock.lock(.shared, within: timeout) else { throw SystemError("flock", lock.file.path, errno: ETIMEDOUT) }
   }
 
-  /// Leaves the directory to others before this object goes.
+  /// Releases the lock before this object's end.
   func unlock() throws(SystemError) { try lock.unlock() }
 
-  /// Makes this process the only one, if it is; ``share()`` ends that. If it is not, it shares the lock no more.
+  /// Makes the lock exclusive if no other process shares it, until ``share()``. A failed attempt drops the shared lock.
   func tryOwn() throws(SystemError) -> Bool { try lock.tryLock(.exclusive) }
 
-  /// Whether no other process has the cache open. With the opening lock held, so that none comes meanwhile.
+  /// Whether no other process has the cache open. Requires the opening lock, so that none opens it.
   func isOnlyProcess() throws(SystemError) -> Bool {
     let isOnly = try lock.tryLock(.exclusive)
     try share()
@@ -77,8 +76,7 @@ final class ProcessLock: Sendable {
 
   // MARK: The reserve
 
-  /// Keeps blocks for the day on which the disk is full: LMDB writes new pages before it frees old ones, so a removal
-  /// takes some, too.
+  /// Keeps blocks for removals on a full disk: LMDB writes new pages before it frees old ones.
   func keepReserve() { Self.keepReserve(of: lock.file) }
 
   private static func keepReserve(of file: borrowing File) {
@@ -90,13 +88,13 @@ final class ProcessLock: Sendable {
 
   /// Gives the reserve to the removal that follows.
   func giveReserve() {
-    // Without it the removal fails, and says so.
+    // Without it the removal fails with an error.
     do throws(SystemError) { try lock.file.truncate(to: ProcessRecord.size) } catch {}
   }
 
-  // MARK: What the processes have in common. With the opening lock held.
+  // MARK: Shared state. Requires the opening lock
 
-  /// Returns `nil` if nobody has said yet.
+  /// Returns `nil` if none was written yet.
   func record() throws(SystemError) -> ProcessRecord? { try ProcessRecord(lock.file) }
 
   func write(_ record: ProcessRecord) throws(SystemError) { try lock.file.write(record.bytes, at: 0) }

@@ -347,7 +347,7 @@ extension CacheError {
 /// LMDB writes a new file in place without syncing: after a power cut it may have its size but no contents, and LMDB
 /// then refuses it. So the file is created in a folder, synced, and moved into place.
 enum NewDatabase {
-  static let folder = "new"
+  static let folder = "data.mdb.new"
   private static let magic: [UInt8] = [0xDE, 0xC0, 0xEF, 0xBE]
 
   static func isLockFile(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magic) }

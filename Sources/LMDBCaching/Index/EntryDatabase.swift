@@ -41,15 +41,12 @@ final class EntryDatabase: @unchecked Sendable {
   private static let maximumReopenings = 8
   private static let maximumAttempts = 8
 
-  init(
-    _ environment: Environment, _ databaseKey: DatabaseKey, directoryName: String, position: UInt64,
-    counters: DiskCounters
-  ) {
+  init(_ environment: Environment, _ databaseKey: DatabaseKey, directoryName: String, counters: DiskCounters) {
     self.environment = environment
     self.databaseKey = databaseKey
     self.directoryName = directoryName
     self.counters = counters
-    tracker = TransactionTracker(lastTransactionID: position)
+    tracker = TransactionTracker(lastTransactionID: environment.lastPosition())
   }
 
   // MARK: Positions

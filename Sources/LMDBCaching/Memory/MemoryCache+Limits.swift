@@ -237,10 +237,8 @@ extension MemoryCache {
   }
 
   private func trimByAge() {
-    if let age = ageLimit { trim(toAge: age) } else { removeExpired() }
+    if let age = ageLimit { trim(toAge: age) } else { sweep(accessedBefore: .min) }
   }
-
-  package func removeExpired() { sweep(accessedBefore: .min) }
 
   func sweep(accessedBefore moment: Int64) {
     let now = clock.now

@@ -204,17 +204,11 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   func releaseInBulk(_ work: @escaping @Sendable () -> Void) -> Bool {
     guard mode.load(ordering: .relaxed) == Mode.background else { return false }
     guard !hasBulk.exchange(true, ordering: .acquiring) else { return false }
-    do {
-      try PlatformThread.start(name: "LMDB disposal") {
-        work()
-        self.hasBulk.store(false, ordering: .releasing)
-      }
-      return true
-    } catch {
-      // Without a thread, the caller does it.
+    DispatchQueue.global(qos: .utility).async { [self] in
+      work()
       hasBulk.store(false, ordering: .releasing)
-      return false
     }
+    return true
   }
 
   func drain() {

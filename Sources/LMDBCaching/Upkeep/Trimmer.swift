@@ -2,17 +2,16 @@ import LMDB
 import Platform
 import Synchronization
 
-/// Removes entries that have expired, or were removed by a tag, and where a limit asks for it those that are used
-/// least: see ``TrimPlan``. On the writer thread.
+/// Removes entries that have expired or were removed by a tag, and the least used ones beyond a limit: see
+/// ``TrimPlan``. Writer thread.
 // Sendable: the store is set once; the rest is constant or Sendable.
 final class Trimmer: StorePart, @unchecked Sendable {
-  /// How many entries one write transaction removes, and about how many bytes of them: the list of the pages that it
-  /// frees takes pages too. Commits wait for it meanwhile, reads do not.
+  /// Limits of one transaction, since the list of freed pages takes pages too. Commits wait for it, reads do not.
   private static let removalLength = 16_384
   private static let removalBytes = 64 << 20
-  /// How many accesses one write transaction records.
+  /// Accesses recorded per transaction.
   private static let recordingLength = 1_000
-  /// How often it begins anew because of entries that were accessed after they had been chosen.
+  /// Attempts, since chosen entries that are accessed in the meantime stay.
   private static let maximumRounds = 3
 
   let limits: Mutex<CacheConfiguration.Disk>
@@ -27,7 +26,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
 
   private var counters: DiskCounters { database.counters }
 
-  /// Trims to the limits, if there is anything to look for.
+  /// Trims to the limits if necessary.
   func trimToLimits() throws(CacheError) {
     if let goal = try goalOfLimits() { try trim(to: goal) }
   }
@@ -57,8 +56,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
     return isNeeded ? goal : nil
   }
 
-  /// Lowers a goal so that about so many bytes become free. A cost may be anything, and not bytes: so the same share
-  /// goes of the costs as of the bytes.
+  /// Lowers a goal to free about `missing` bytes. Costs need not be bytes, so the same share of them goes.
   ///
   /// - Parameters:
   ///   - used: Bytes that all entries take.
@@ -67,10 +65,10 @@ final class Trimmer: StorePart, @unchecked Sendable {
   static func goal(_ goal: TrimGoal, freeing missing: Int, of used: Int, count: Int, cost: Int) -> TrimGoal {
     let used = Int128(max(1, used))
     let missing = min(Int128(missing), used)
-    /// Rounded down: something has to go.
+    // Rounded down, so that something goes.
     func rest(of total: Int) -> Int { Int(Int128(total) * (used - missing) / used) }
     var goal = goal
-    // Where entries cost nothing the others would go for them.
+    // If most entries cost nothing, only the others would go.
     if cost >= count {
       goal.cost = min(goal.cost, rest(of: cost))
     } else {
@@ -84,18 +82,18 @@ final class Trimmer: StorePart, @unchecked Sendable {
     try database.usedBytes().addingClamped(database.valueUsage().bytes)
   }
 
-  /// Removes what was removed by a tag, if there may be any.
+  /// Deletes entries that were removed by a tag.
   func sweep() throws(CacheError) {
     if try database.tagStatus().isSweepDue { try trim(to: TrimGoal()) }
   }
 
-  /// How long a removal by tag is remembered at least. A process that was suspended for as long with writes of tagged
-  /// entries that it had not committed loses those.
+  /// Nanoseconds for which a removal by tag is remembered. A process that was suspended for longer loses its
+  /// uncommitted writes of tagged entries.
   private static let memoryOfTags: UInt64 = 3_600_000_000_000
-  /// How many of them one transaction forgets.
+  /// Removals forgotten per transaction.
   private static let forgettingLength = 10_000
 
-  /// Forgets removals by tag that upkeep has carried out and that are old.
+  /// Forgets old removals by tag that were carried out.
   ///
   /// - Parameter now: A stamp of now.
   func forgetTags(now: UInt64) throws(CacheError) {
@@ -109,33 +107,33 @@ final class Trimmer: StorePart, @unchecked Sendable {
     }
   }
 
-  /// Drops the tenth of the least rank, for a map that is full. Returns whether there was anything to drop.
+  /// Removes the tenth of the lowest rank, because the map is full. Returns `false` if there are no entries.
   func evictTenth() throws(CacheError) -> Bool {
     let count = try database.metadata().count
     if count == 0 { return false }
-    // A removal takes pages too before it gives its own back, so not too many at once.
+    // Few at once: a removal takes pages before it frees its own.
     try trim(to: TrimGoal(count: count - max(1, count / 10)), removalLength: 100)
-    // What a transaction frees, the next but one can use.
+    // The transaction after this one can use the freed pages.
     try database.transact("Trimming \(database.directoryName)") { _ in }
     return true
   }
 
-  /// Drops all entries, a few at a time, for a disk that is full.
+  /// Removes all entries, a few at a time, because the disk is full.
   func evictAll() throws(CacheError) -> Bool {
     let count = try database.metadata().count
     try trim(to: TrimGoal(count: 0), removalLength: 100)
     return count > 0
   }
 
-  /// Removes expired entries, then those of the least rank, until `goal` is reached: see ``TrimPlan``.
+  /// Removes expired entries, then those of the lowest rank, until `goal` is reached: see ``TrimPlan``.
   ///
-  /// It reads all entries twice: to find out up to which rank they go, and to find those. So it keeps no keys but those
-  /// of the next transaction, which removes them in their order and touches each page once.
+  /// Reads all entries twice: to find the highest rank to remove, and to find the entries up to it. So it keeps only the
+  /// keys of the next transaction, which removes them in order and touches each page once.
   func trim(to goal: TrimGoal, removalLength: Int = Trimmer.removalLength) throws(CacheError) {
     let (removedTags, tags) = try database.tagRemovals()
     let totalCost = try database.metadata().totalCost
     do throws(CacheError) {
-      // Entries that cost nothing need not go where none costs anything.
+      // If no entry costs anything, none exceeds a cost.
       if removalLength == Self.removalLength, goal.count == 0 || goal.cost == 0 && totalCost > 0 {
         try removeEverything()
       } else {
@@ -147,7 +145,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
       }
     } catch {
       guard error.isOfFullDisk, removalLength > 1 else { throw error }
-      // A removal takes pages before it gives its own back: the fewer entries, the fewer pages.
+      // A removal takes pages before it frees its own: fewer entries take fewer.
       store.giveReserve()
       return try trim(to: goal, removalLength: max(1, removalLength / 16))
     }
@@ -157,7 +155,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
     }
   }
 
-  /// Nothing may stay: whole pages at a time.
+  /// Removes whole pages at a time.
   private func removeEverything() throws(CacheError) {
     var stamp: UInt64 = 0
     var count = 0
@@ -177,13 +175,13 @@ final class Trimmer: StorePart, @unchecked Sendable {
     for observer in observers { observer.didEvictAll(stamp: stamp, moment: moment) }
   }
 
-  /// A stamp of now, for memory tiers to tell what they read before from what they read after. To be taken after the
-  /// commit: until then readers find what is removed.
+  /// A stamp by which memory tiers reject what they read earlier. Take it after the commit: until then readers find the
+  /// removed entries.
   private func presentMoment() -> UInt64 {
     journal.lock.withLock { journal.state.stamps.next(clock) }
   }
 
-  /// Writers must not wait for a trim. But where the disk is full, a commit would take what the trim needs, and fail.
+  /// Lets writers go first, unless the disk is full: a commit would take the space that the trim needs, and fail.
   private func letCommitsGoFirst(_ removalLength: Int) {
     if removalLength == Self.removalLength { writer.letCommitsGoFirst() }
   }
@@ -207,7 +205,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
       removedTags: removedTags, oldestCreation: goal.created)
   }
 
-  /// Returns how many entries it removed: those that were written or accessed since they were chosen stay.
+  /// Returns the number of removed entries. Chosen ones that were written or accessed in the meantime stay.
   private func remove(
     _ plan: TrimPlan, _ removalLength: Int, _ goal: TrimGoal, _ removedTags: [UInt64: UInt64]
   ) throws(CacheError) -> Int {
@@ -230,14 +228,14 @@ final class Trimmer: StorePart, @unchecked Sendable {
     return removed
   }
 
-  /// An entry that was removed, for those who have to be told.
+  /// A removed entry, for observers.
   private struct Removed {
     let key: String
     let stamp: UInt64
     let cause: ChangeCause
   }
 
-  /// One transaction. Returns how many entries it removed.
+  /// Runs one transaction. Returns the number of removed entries.
   private func remove(
     _ victims: PackedKeys, from start: inout Int, _ plan: TrimPlan, _ scan: TrimScan, _ removalLength: Int
   ) throws(CacheError) -> Int {
@@ -271,7 +269,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
     if isTold {
       tell(told)
     } else if removed > 0 {
-      // Who came since may have read what is gone, and nobody knows what that is.
+      // An observer that came since may have read a removed entry, and their keys are unknown.
       tellEvictionOfAll(store.observers.all, lastStamp)
       store.feed.noteUntoldRemoval()
     }
@@ -282,7 +280,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
 
   private func tell(_ told: [Removed]) {
     if told.isEmpty { return }
-    // The memory tiers hold nothing that the disk does not. Those count, too, that came since the transaction began.
+    // Includes observers that came since the transaction began.
     let observers = store.observers.all
     if !observers.isEmpty {
       let moment = presentMoment()
@@ -293,7 +291,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
     for entry in told { store.feed.noteRemoval(entry.key, entry.stamp, entry.cause) }
   }
 
-  /// Writes the noted accesses into their records.
+  /// Writes noted accesses to their records.
   func flushRecency() throws(CacheError) {
     let accesses = recency.drain().sorted { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }
     let generation = generation.load(ordering: .relaxed)

@@ -100,18 +100,16 @@ enum ObjectArchiver {
     } catch {
       throw .notUnarchived(objectUnder: key, error)
     }
-    guard let object else { throw notAllowed(key) }
+    guard let object else {
+      throw CacheError(
+        .decodingFailed,
+        "The object under \(quoted(key)) is of a class that is unknown here or not in allowedClasses. It is kept.")
+    }
     // On Apple platforms the unarchiver returns Swift values for some of Foundation's classes.
     if let coding = object as? any NSCoding { return coding }
     if let bridged = FoundationObject.bridging(object) { return bridged }
     throw CacheError(
       .typeMismatch, "The archive under \(quoted(key)) holds a \(type(of: object)), which is no NSCoding object.")
-  }
-
-  private static func notAllowed(_ key: String) -> CacheError {
-    CacheError(
-      .decodingFailed,
-      "The object under \(quoted(key)) is of a class that is unknown here or not in allowedClasses. It is kept.")
   }
 }
 

@@ -145,19 +145,19 @@ import Testing
   @Test(arguments: [0, 1, 9, 11, 17, 19, 20, 4_096]) func aPieceOfANewDatabaseIsInNobodysWay(_ size: Int) throws {
     let other = CacheDirectory()
     try other.open().close()
-    directory.write(other.contents("data.mdb").prefix(size), to: "new/data.mdb")
+    directory.write(other.contents("data.mdb").prefix(size), to: "data.mdb.new/data.mdb")
     let cache = try directory.open()
-    #expect(!directory.names().contains("new"))
+    #expect(!directory.names().contains("data.mdb.new"))
     try cache.close()
   }
 
   @Test func whatIsLeftOfANewDatabaseIsInNobodysWay() throws {
-    directory.write(Data(repeating: 0, count: 8_192), to: "new/data.mdb")
-    directory.write(Data([0xDE, 0xC0, 0xEF, 0xBE] + [UInt8](repeating: 9, count: 100)), to: "new/lock.mdb")
+    directory.write(Data(repeating: 0, count: 8_192), to: "data.mdb.new/data.mdb")
+    directory.write(Data([0xDE, 0xC0, 0xEF, 0xBE] + [UInt8](repeating: 9, count: 100)), to: "data.mdb.new/lock.mdb")
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
     try cache.flush()
-    #expect(!directory.names().contains("new"))
+    #expect(!directory.names().contains("data.mdb.new"))
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     try cache.close()
   }
