@@ -15,7 +15,7 @@ public import Foundation
 /// returns the key's default; so it does where it cannot be read, which is reported and kept.
 ///
 /// A cache may lose entries: one with limits evicts them. Give a store that must not lose anything a cache without.
-/// What is set while the disk is full or fails is in memory only, and the cache's `health` says so.
+/// While the disk is full or fails, a few megabytes are kept in memory, as the cache's `health` says; then writing fails.
 ///
 /// Any thread may use it. A value that is not Sendable is shared between the threads that get it.
 public final class LMDBStore: Store, Sendable {

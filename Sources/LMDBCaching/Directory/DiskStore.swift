@@ -118,6 +118,7 @@ final class DiskStore: Sendable {
       }
     }
     peers.makeRoom = { [unowned committer] in committer.makeRoom() }
+    peers.didReplayAll = { [unowned writer] in writer.forgetFailure() }
     peers.didRemoveByTag = { [unowned maintenance] in maintenance.wantSweep() }
     writer.makeRounds = { [unowned self] in makeRounds() }
     writer.finish = { [unowned self] in
@@ -183,12 +184,6 @@ final class DiskStore: Sendable {
       case .closing(let failure): failure.map { .memoryOnly($0.error) } ?? .healthy
       }
     }
-  }
-
-  /// Makes ``health`` report a value that was not stored for a while, because its writer got no error.
-  func noteUnstored(_ error: CacheError) {
-    // ``health`` reports failed commits in any case.
-    if error.code != .notCommitted { journal.lock.withLock { journal.noteUnstored(error) } }
   }
 
   // MARK: Waiting

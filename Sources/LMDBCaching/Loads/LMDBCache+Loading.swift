@@ -424,9 +424,9 @@ extension LMDBCache {
   private func noteUnstored(_ key: String, _ error: CacheError) {
     // A closed cache stores nothing; a load inside an update of its value leaves the storing to that.
     if [.closed, .recursiveUpdate].contains(error.code) { return }
-    store.noteUnstored(error)
+    // While the disk fails, ``health`` says so.
     events.log(
-      .error, "loaded value not stored",
+      store.health.isHealthy ? .error : .debug, "loaded value not stored",
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
 }

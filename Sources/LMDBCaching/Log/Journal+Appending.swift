@@ -1,27 +1,20 @@
 import Platform
 import Synchronization
 
-struct JournalAppend {
-  /// The segment's number.
-  let number: Int
-  /// Whether the write has a segment of its own, so that its caller must wait for the commit.
-  let isAlone: Bool
-  /// Whether the condition failed, so that nothing was written.
-  var isRefused = false
-}
-
 extension Journal {
   /// Appends what `body` puts into its segment, at most `size` bytes of frames.
   ///
   /// `body` and `condition`, which is evaluated just before, run with the lock held.
   ///
   /// - Parameter isOfMany: Whether the write removes many entries, for which there is room while commits fail.
+  /// - Returns: The segment's number, and whether the write has it alone and so must wait for the commit. `nil` if the
+  ///   condition failed, and nothing was written.
   /// - Throws: The error of the commits, if they fail and no segment has room. Nothing is written.
   @inline(__always)
   func append(
     size: Int, isOfMany: Bool = false, if condition: (() -> Bool)? = nil, large: (() -> JournalSegment)? = nil,
     body: (JournalSegment) -> Void
-  ) throws(CacheError) -> JournalAppend {
+  ) throws(CacheError) -> (number: Int, isAlone: Bool)? {
     lock.lock()
     if state.gate.isClosed {
       lock.unlock()
@@ -40,7 +33,7 @@ extension Journal {
     }
     if let condition, !condition() {
       lock.unlock()
-      return JournalAppend(number: 0, isAlone: false, isRefused: true)
+      return nil
     }
     let wasEmpty = segment.isEmpty
     if wasEmpty {
@@ -48,14 +41,13 @@ extension Journal {
       markPending()
     }
     body(segment)
-    if state.unstored != nil { state.unstored = nil }
     if condition != nil { noteIfConditional(segment) }
     if wasEmpty || (segment.used >= segment.capacity / 4 && segment.used - size < segment.capacity / 4) {
       lock.signalAll(.work)
     }
-    let append = JournalAppend(number: segment.number, isAlone: segment.isAlone)
+    let place = (segment.number, segment.isAlone)
     lock.unlock()
-    return append
+    return place
   }
 
   /// Returns a segment with `size` bytes free: the active one, the next one after sealing, or a separate one for a
@@ -112,15 +104,6 @@ extension Journal {
   }
 
   var countInMemory: Int { uncommitted.count { !$0.isMapped } }
-
-  /// Makes ``DiskStore/health`` report a loaded value that was not stored. Requires the lock.
-  func noteUnstored(_ error: CacheError) { state.unstored = (error, clock.monotonic) }
-
-  /// Why a loaded value was not stored, for a minute. Requires the lock.
-  var unstored: CacheError? {
-    guard let (error, time) = state.unstored, clock.monotonic < time.addingClamped(60_000_000_000) else { return nil }
-    return error
-  }
 
   // MARK: Waiting
 

@@ -84,8 +84,6 @@ final class Journal: @unchecked Sendable {
 
     var writes = WriteCounts()
     var stamps: StampClock
-    /// Why and when (monotonic) a loaded value could not be stored; until the next write.
-    var unstored: (error: CacheError, time: Int64)?
     var gate = JournalGate.open
 
     /// The last segment number at the last round, and the count of consecutive idle rounds.
@@ -123,8 +121,8 @@ final class Journal: @unchecked Sendable {
     }
   }
 
-  /// Why writes are not being committed, do not survive the process, or were not stored. Requires the lock.
-  var failure: CacheError? { state.gate.failure?.error ?? state.fileFailure ?? unstored }
+  /// Why writes are not being committed, or do not survive the process. Requires the lock.
+  var failure: CacheError? { state.gate.failure?.error ?? state.fileFailure }
 
   /// Identifies the journal in the database, whether or not it has a file.
   var identifier: UInt64 { lock.withLock { state.identifier } }
@@ -236,8 +234,7 @@ extension Journal {
     if isIdle { giveBlocksBack() }
   }
 
-  /// Returns spare segments' blocks to the disk, except at their start; the active segment keeps its blocks. Only the
-  /// writer thread commits, so nothing is sealed while no spare segment exists.
+  /// Returns spare segments' blocks to the disk, except at their start; the active segment keeps its blocks.
   func giveBlocksBack() {
     let segments = lock.withLock {
       if state.keepsBlocks { return [] as [JournalSegment] }

@@ -41,8 +41,7 @@ public enum CacheHealth: Sendable, Equatable {
   case healthy
   /// Commits fail, or the journal's file cannot take writes; the error says why. Writes are served and kept in the
   /// journal, or in a few megabytes of memory, until they are committed, which is retried with growing pauses. Those in
-  /// memory do not survive the process. Also reports, until the next write or for a minute, a loaded value that could
-  /// not be archived, is too large, or has an invalid cost or tags; only its callers have it.
+  /// memory do not survive the process.
   case memoryOnly(CacheError)
   /// The cache is closed.
   case closed

@@ -10,7 +10,7 @@ public struct CacheStatistics: Sendable, Equatable {
   public var diskHits = 0
   /// Reads of a missing or expired entry. One that then loaded a value, or waited for another load, counts once.
   public var misses = 0
-  /// Values stored by this process: by sets, batches and loads, including those in memory only while the disk fails.
+  /// Values stored by this process: by sets, batches and loads.
   public var sets = 0
   /// Removals by this process; each counts once, however many entries it removed.
   public var removals = 0

@@ -84,8 +84,7 @@ public protocol LoadInstrument: Sendable {
 
 /// The input of a closure that loads a value, and its choices for the entry.
 ///
-/// A value with an invalid cost or tags is returned but not stored; the log and ``CacheHealth/memoryOnly(_:)`` report
-/// it.
+/// A value with an invalid cost or tags is returned but not stored, and the log reports it.
 public struct LoadContext: Sendable {
   /// The key being loaded.
   public let key: String

@@ -285,13 +285,13 @@ final class ChangeFeed: Sendable {
 
   /// The stamp that a read finds under the key, or `nil` without an entry.
   ///
-  /// - Parameter stamp: The written stamp, for a value that is only in memory or cannot be read.
+  /// - Parameter stamp: The written stamp, for a value that cannot be read.
   private func visibleStamp(_ key: CacheKey, written stamp: UInt64?) -> UInt64? {
     do throws(CacheError) {
-      if let header = try reader.header(key)?.header { return header.isExpired(at: clock.now) ? nil : header.stamp }
+      guard let header = try reader.header(key)?.header else { return nil }
+      return header.isExpired(at: clock.now) ? nil : header.stamp
     } catch {
       return stamp
     }
-    return nil
   }
 }

@@ -164,7 +164,7 @@ package struct KeyChanges: Sendable {
   private let changes: ChangeObservation
   private let alarm: ExpiryAlarm
   private var isFirst = true
-  /// The entry seen last, `.some(nil)` for a missing one, or `nil` if unknown: not seen yet, or in memory only.
+  /// The entry seen last, `.some(nil)` for a missing one, or `nil` if unknown: not seen yet, or set and gone already.
   private var last: EntryVersion??
   private var isSet = false
 

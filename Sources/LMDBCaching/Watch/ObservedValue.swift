@@ -32,8 +32,7 @@ public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendabl
   ///
   /// It follows the changes of ``LMDBCache/changes(withPrefix:bufferingLimit:)``. The last value is never missed; earlier
   /// ones are skipped if the loop is slow. A value that is written while it is read may appear twice; an older value
-  /// never follows a newer one. An expired value becomes `nil` within 10 ms, unless the system's clock is changed, or
-  /// the value is only in memory because the disk fails.
+  /// never follows a newer one. An expired value becomes `nil` within 10 ms, unless the system's clock is changed.
   ///
   /// It costs an observer of changes, and a read for each value.
   public var values: CacheValues<Value> { CacheValues(cache, key: key) }

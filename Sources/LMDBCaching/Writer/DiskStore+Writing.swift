@@ -230,7 +230,7 @@ extension DiskStore {
       stamp = body(segment)
       position = database.foreignPosition
     }
-    if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
+    guard let appended else { return WriteOutcome(stamp: 0, isRefused: true) }
     var outcome = WriteOutcome(stamp: stamp, validated: position)
     if appended.isAlone || durability == .full {
       do throws(CacheError) { try journal.waitForCommit(of: appended.number) } catch { outcome.failure = error }

@@ -20,6 +20,8 @@ final class PeerRecovery: @unchecked Sendable {
   var makeRoom: () -> Bool = { false }
   /// Called after a removal by tag was replayed, whose entries upkeep deletes.
   var didRemoveByTag: () -> Void = {}
+  /// Called when journals are replayed that could not be replayed at the opening.
+  var didReplayAll: () -> Void = {}
 
   /// Why a dead process's journal could not be replayed.
   private(set) var failure: CacheError?
@@ -82,7 +84,7 @@ final class PeerRecovery: @unchecked Sendable {
     let own = journal.identifier
     let found = try calling(activity) { () throws(SystemError) in try folder.identifiers().filter { $0 != own } }
     logged = logged.filter { found.contains($0.key) }
-    guard !found.isEmpty else { return didReplayAll() }
+    guard !found.isEmpty else { return noteAllReplayed() }
     // One process at a time: a locked journal then means that its owner lives, not that it is being replayed.
     guard let turn = try calling(activity, { () throws(SystemError) in try folder.takeReplayLock(timeout: timeout) })
     else {
@@ -119,16 +121,18 @@ final class PeerRecovery: @unchecked Sendable {
       do throws(SystemError) { try orphan.remove() } catch { throw CacheError(error, during: activity) }
     }
     if failure == nil {
-      didReplayAll()
+      noteAllReplayed()
     } else if !unreplayed.isEmpty {
       try show(unreplayed)
     }
     turn.end()
   }
 
-  private func didReplayAll() {
+  private func noteAllReplayed() {
     failure = nil
-    if journal.forgetUnreplayed() { database.tracker.invalidate() }
+    guard journal.forgetUnreplayed() else { return }
+    database.tracker.invalidate()
+    didReplayAll()
   }
 
   /// Replays uncommitted writes. Never puts an older write over a newer one, or restores writes from before a

@@ -160,8 +160,7 @@ import Testing
     try second.settle()
   }
 
-  /// It has no revision to validate against the server's.
-  @Test func whatIsInMemoryAloneIsLetGoOfAfterAGap() throws {
+  @Test func whatIsInMemoryAloneIsCheckedAfterAGap() throws {
     let tier = try faulty()
     let (first, second) = (try Machine(server), try Machine(tier))
     let gaps = second.cache.statistics.gaps

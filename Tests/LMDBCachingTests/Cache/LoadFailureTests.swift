@@ -115,14 +115,7 @@ import Testing
   @Test(arguments: [false, true]) func whatCannotBeArchivedIsTheCallers(_ isTask: Bool) async throws {
     let cache = try open()
     #expect(try await value(Unencodable.self, cache, isTask: isTask) { Unencodable() } == Unencodable())
-    guard case .memoryOnly(let error) = cache.health, error.code == .encodingFailed else {
-      Issue.record("\(cache.health)")
-      return
-    }
-    try await cache.flush()
     #expect(try cache.count == 0)
-    try cache.set(1, forKey: "other")
-    #expect(cache.health.isHealthy)
     try await cache.close()
     let errors = logged("loaded value not stored")
     #expect(errors.count == 1 && errors.allSatisfy { $0.level == .error })
@@ -197,10 +190,6 @@ import Testing
         }
       #expect(value == 5)
       #expect(try cache.value(Int.self, forKey: "key") == nil)
-      guard case .memoryOnly(let error) = cache.health, error.code == .invalidArgument else {
-        Issue.record("\(cache.health)")
-        return
-      }
     }
     try await cache.close()
     #expect(logged("loaded value not stored").count == 2)
@@ -216,10 +205,6 @@ import Testing
       let bytes = Data(bytesNoCopy: memory, count: count, deallocator: .unmap)
       #expect(try cache.value(Data.self, forKey: "key") { _ in bytes }.count == count)
       #expect(try !cache.contains("key"))
-      guard case .memoryOnly(let error) = cache.health, error.code == .invalidArgument else {
-        Issue.record("\(cache.health)")
-        return
-      }
       #expect(errorCode { try cache.set(bytes, forKey: "key") } == .invalidArgument)
       try cache.close()
       #expect(logged("loaded value not stored").count == 1)
