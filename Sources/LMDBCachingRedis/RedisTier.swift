@@ -11,6 +11,8 @@
 /// **Threads.** Any.
 public final class RedisTier: RemoteTier {
   private let connector: RedisConnector
+  /// The follower alone moves the connection of changes to another server: it then distrusts earlier values.
+  private let changesConnector: RedisConnector
   private let pool: RedisPool
   private let pipeline: RedisPipeline
   private let blocking: RedisPipeline
@@ -21,9 +23,10 @@ public final class RedisTier: RemoteTier {
   public init(_ configuration: RedisConfiguration) throws(RemoteTierError) {
     try configuration.validate()
     connector = RedisConnector(configuration)
+    changesConnector = RedisConnector(configuration)
     pool = RedisPool(limit: configuration.connections, connector)
     pipeline = try RedisPipeline("redis", connector)
-    blocking = try RedisPipeline("redis-changes", connector)
+    blocking = try RedisPipeline("redis-changes", changesConnector)
   }
 
   deinit { close() }
@@ -42,7 +45,10 @@ public final class RedisTier: RemoteTier {
     try pool.perform(commands, timeLimit: max(.zero, timeLimit).clampedNanoseconds)
   }
 
-  public func renewConnections() { connector.renew() }
+  public func renewConnections() {
+    connector.renew()
+    changesConnector.renew()
+  }
 
   public func close() {
     pool.close()

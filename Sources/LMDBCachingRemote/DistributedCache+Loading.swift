@@ -119,6 +119,7 @@ private struct FleetLoad: Sendable {
         if ![.suspended, .busy].contains(error.code) { self.lease.releaseLater() }
         return nil
       }
+      // Without a lease, for whatever reason, it loads without a turn.
       let lease = try? answer.write.get()
       if case .bytes? = lease { hasLease = true }
       if let value = value(type, answer.read, &context) {

@@ -58,9 +58,8 @@ final class QueueSender: @unchecked Sendable {
   private func sendNext() {
     if isStopped.load(ordering: .acquiring) { return isSending.store(false, ordering: .releasing) }
     if batch.isEmpty {
-      if predecessors.contains(where: { $0.count > 0 }) {
-        return turns.asyncAfter(deadline: .now() + .milliseconds(5)) { [weak self] in self?.sendNext() }
-      }
+      if predecessors.contains(where: { $0.count > 0 }) { return sendLater() }
+      pause = Self.firstPause
       predecessors = []
       batch = queue.nextBatch().map { ($0, owner?.watch($0)) }
       isSingle = false

@@ -14,7 +14,7 @@ extension Environment {
   ///
   /// - Throws: `.foreignFile` if a file is a link, not a regular file, or has other names; `.otherEnvironmentOptions`
   ///   if it is open with another sync mode, another access mode, or fewer databases; `.fileReplaced` if the data file
-  ///   was deleted or replaced while open in this process; `.invalid`, `.versionMismatch` and others for files that
+  ///   was deleted or replaced while open in this process; `.invalid` and others for files that
   ///   LMDB refuses.
   public static func open(directory: String, options: Options = Options()) throws(LMDBError) -> Environment {
     try open(system { () throws(SystemError) in try Directory(path: directory) }, options: options, exactly: false)

@@ -145,7 +145,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// Publishes the changes (`mdb_txn_commit`) and flushes them according to the environment's sync mode.
   ///
-  /// - Throws: `.badTransaction` if a change failed before; `.noSpace`, `.ioError` and others. The transaction ends in
+  /// - Throws: `.badTransaction` if a change failed before; `.noSpace` and others. The transaction ends in
   ///   any case, and none of its changes is visible if this throws.
   public consuming func commit() throws(LMDBError) {
     let owner = owner

@@ -239,14 +239,15 @@ extension LMDBCache {
   /// ``CacheSelection/createdBefore(_:)`` in turn.
   ///
   /// All entries, a prefix or a tag take as long as one entry: the removal is recorded, which hides all older entries at
-  /// once. Earlier writes never come back, even from journals of processes that die. On a full disk it makes room for
-  /// itself.
+  /// once. Earlier writes never come back, even from journals of processes that die. On a full disk a removal of
+  /// all entries or of a prefix makes room for itself.
   ///
   /// Entries with a removed tag are deleted from the files within seconds, or later after many removals; ``count`` and
   /// ``totalCost`` include them until then. A process that was suspended for more than an hour loses its uncommitted
   /// writes of tagged entries, because the removals of that time may be forgotten.
   ///
-  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; `.invalidArgument` for a date that is not a number.
+  /// - Throws: as ``set(_:forKey:expires:cost:tags:)``; `.notCommitted` while commits fail and the journal is full, though
+  ///   the removal is kept and tried again; `.invalidArgument` for a date that is not a number.
   public func removeAll(_ selection: CacheSelection = .all) throws(CacheError) {
     try checkOpen()
     switch selection {

@@ -359,7 +359,12 @@ enum NewDatabase {
       let new = try calling(activity) { () throws(SystemError) -> Directory? in
         // Left by a process that died here.
         try remove(in: directory)
-        return try directory.kind(of: CacheDirectory.dataName) == nil ? directory.makeSubdirectory(folder) : nil
+        if try directory.kind(of: CacheDirectory.dataName) != nil { return nil }
+        // Somebody else's: leave it alone.
+        if try directory.kind(of: folder) != nil {
+          throw SystemError("mkdirat", directory.path + "/" + folder, errno: EEXIST)
+        }
+        return try directory.makeSubdirectory(folder)
       }
       guard let new else { return }
       try calling(activity) { () throws(LMDBError) in

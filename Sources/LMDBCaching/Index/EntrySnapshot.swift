@@ -155,6 +155,9 @@ struct EntrySnapshot: ~Copyable {
     return change
   }
 
+  /// The size of the main database's tree.
+  func tree() throws(LMDBError) -> Statistics { try txn.statistics() }
+
   /// Bytes in use of the value log.
   func valueBytes() throws(LMDBError) -> Int { try EntryDatabase.valueUsage(txn).bytes }
 }

@@ -119,9 +119,11 @@ final class RecordReader: Sendable {
   ) throws(CacheError) -> StoredRecord<P>? {
     var found: StoredRecord<P>??
     if journal.hasPending.load(ordering: .acquiring) {
-      found = try withPendingRecord(key) { record, position in
+      var old: UInt64 = 0
+      found = try withPendingRecord(key, &old) { record, position in
         outcome { () throws(CacheError) in try database.parse(record, key, position, copy) }
       }
+      if old > 0, let committed = try database.header(key), committed.header.stamp > old { found = nil }
       if case .some(.some(let waiting)) = found, let tags = waiting.tags,
         try isRemoved(tags, writtenAt: waiting.header.stamp)
       {
@@ -165,14 +167,17 @@ final class RecordReader: Sendable {
 
   /// Calls `body` with an uncommitted record. Returns `nil` if the database must be asked, and `.some(nil)` for a
   /// removal.
+  ///
+  /// - Parameter old: Set to the stamp of a dead process's write: the database may have a later one.
   @inline(__always)
   private func withPendingRecord<R>(
-    _ key: CacheKey, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
+    _ key: CacheKey, _ old: inout UInt64, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
   ) throws(CacheError) -> R?? {
     journal.lock.lock()
     defer { journal.lock.unlock() }
     if journal.state.gate.isEnded { throw .closed }
     let position = database.foreignPosition
+    if journal.state.unreplayed != nil { old = journal.unreplayedStamp(key, position: position) }
     switch journal.lookup(key, position: position) {
     case .unknown: return nil
     case .removed: return .some(nil)
@@ -209,7 +214,9 @@ final class RecordReader: Sendable {
   ) throws(CacheError) -> T? {
     var found: T??
     if journal.hasPending.load(ordering: .acquiring) {
-      found = try withPendingRecord(key, pending)
+      var old: UInt64 = 0
+      found = try withPendingRecord(key, &old, pending)
+      if old > 0, let committed = try database.header(key), committed.header.stamp > old { found = nil }
     }
     if found == nil { found = .some(try committed()) }
     guard case .some(.some(let first)) = found else { return nil }
@@ -259,7 +266,9 @@ final class RecordReader: Sendable {
     var isElsewhere = journal.hasPending.load(ordering: .acquiring)
     if isElsewhere {
       // A pending record moves when it is committed, and must be copied under the lock.
-      let pending: Void?? = try withPendingRecord(key) { _, _ in .success(()) }
+      // `readData` compares it with the database.
+      var old: UInt64 = 0
+      let pending: Void?? = try withPendingRecord(key, &old) { _, _ in .success(()) }
       isElsewhere = pending != nil
     }
     var isFound = false

@@ -167,6 +167,24 @@ extension Journal {
   /// - Parameter position: The newest transaction of another process, loaded before.
   @inline(__always)
   func lookup(_ key: CacheKey, position: UInt64) -> JournalSegment.Lookup {
+    let own = lookupOwn(key, position)
+    guard case .unknown = own, let unreplayed = state.unreplayed else { return own }
+    return unreplayed.lookup(key.utf8, hash: key.hash)
+  }
+
+  /// The stamp of the write that ``lookup(_:position:)`` finds if it is a dead process's, which does not know of later
+  /// commits; otherwise 0. Requires the lock.
+  func unreplayedStamp(_ key: CacheKey, position: UInt64) -> UInt64 {
+    guard let unreplayed = state.unreplayed, case .unknown = lookupOwn(key, position) else { return 0 }
+    return switch unreplayed.lookup(key.utf8, hash: key.hash) {
+    case .found(let frame): frame.stamp
+    case .removed: state.unreplayedStamp
+    case .unknown: 0
+    }
+  }
+
+  @inline(__always)
+  private func lookupOwn(_ key: CacheKey, _ position: UInt64) -> JournalSegment.Lookup {
     let hash = key.hash
     if let active = state.active {
       let lookup = active.lookup(key.utf8, hash: hash)
@@ -182,7 +200,7 @@ extension Journal {
         if case .unknown = lookup {} else { return lookup }
       }
     }
-    return state.unreplayed?.lookup(key.utf8, hash: hash) ?? .unknown
+    return .unknown
   }
 
   func waits(_ key: CacheKey, position: UInt64) -> Bool {
@@ -207,6 +225,7 @@ extension Journal {
     lock.withLock {
       state.stamps.advance(to: lastStamp)
       state.unreplayed = segment
+      state.unreplayedStamp = lastStamp
       markPending()
     }
   }

@@ -60,6 +60,8 @@ final class Journal: @unchecked Sendable {
     var sealed: [JournalSegment] = []
     /// The writes of dead processes that could not be committed when the cache was opened (``PeerRecovery``).
     var unreplayed: JournalSegment?
+    /// The stamp of the last write in `unreplayed`.
+    var unreplayedStamp: UInt64 = 0
     /// Spare segments held by ``Journal/giveBlocksBack()``.
     var givingBack: [JournalSegment] = []
     /// The stamp of the last frame in earlier segments.
@@ -144,6 +146,8 @@ final class Journal: @unchecked Sendable {
       state.identifier = file.identifier
       state.spare = file.makeSegments()
       state.file = consume file
+      // Other processes wait here for conditional writes in a deleted journal.
+      if state.hasConditional { _ = state.file?.exclusiveUse.claim() }
       hasFile.store(true, ordering: .releasing)
       sealActive(state.spare.popLast())
     } catch {
@@ -178,8 +182,6 @@ final class Journal: @unchecked Sendable {
     // A new journal: its first frame has no predecessor.
     state.previousStamp = 0
     adoptFile()
-    // Other processes wait here for conditional writes in the old one.
-    if state.hasConditional { _ = state.file?.exclusiveUse.claim() }
   }
 
   /// Ends the journal; returns its file, if any. The segments are freed before their map.

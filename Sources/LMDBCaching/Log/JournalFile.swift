@@ -55,7 +55,14 @@ struct JournalFile: ~Copyable {
   private static func makeLocked(_ identifier: inout UInt64, in folder: Directory) throws(SystemError) -> FileLock {
     while true {
       let name = JournalName.of(identifier)
-      let lock = FileLock(try folder.create(name, .exclusively))
+      let file: File
+      do throws(SystemError) { file = try folder.create(name, .exclusively) } catch {
+        // Left by an attempt that failed: recovery removes it.
+        guard error.errno == EEXIST else { throw error }
+        identifier = .random(in: .min ... .max)
+        continue
+      }
+      let lock = FileLock(file)
       if try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) { return lock }
       // Before the lock, another process may have taken the empty file for a dead process's and removed it, or will.
       identifier = .random(in: .min ... .max)

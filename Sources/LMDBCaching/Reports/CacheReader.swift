@@ -190,7 +190,11 @@ package final class CacheReader: @unchecked Sendable {
       try note(checked: data)
     }
     slotObstacle = try calling(activity, findSlotObstacle)
-    return try openEnvironment()
+    let environment = try openEnvironment()
+    if environment.files.data == checked { return environment }
+    // Another file came into its place since the check.
+    environment.close()
+    return try open()
   }
 
   private func note(checked data: FileIdentity) throws(CacheError) {
@@ -206,7 +210,12 @@ package final class CacheReader: @unchecked Sendable {
       guard let file = try place.open(ProcessLock.name) else { return nil }
       return try ProcessRecord(file)
     }
-    return record??.isOfOtherNamespace == true ? "processes of another PID namespace use the cache" : nil
+    if let files = record??.files, files.data != checked,
+      try files.lockFile == place.identity(of: CacheDirectory.lockName)
+    {
+      return "the lock file belongs to another database"
+    }
+    return record??.isOfOtherNamespace == true ? "its last processes were of another PID namespace" : nil
   }
 
   private func openEnvironment() throws(CacheError) -> Environment {
@@ -308,6 +317,7 @@ extension CacheReader {
       var (database, change, used, readers) = try calling(activity) { () throws(LMDBError) in
         (try environment.info(), try snapshot.pendingChange(), try snapshot.valueBytes(), try environment.readers())
       }
+      database.main = try calling(activity) { () throws(LMDBError) in try snapshot.tree() }
       (database.mapSize, database.lastTransactionID) = (environment.recordedMapSize, snapshot.transactionID)
       readers.removeAll { $0.process == getpid() }
       var figures = Figures(database: database, readers: readers, slotObstacle: slotObstacle)
@@ -374,7 +384,7 @@ extension CacheReader {
   func cause(ofAbsence key: String) throws(CacheError) -> ChangeCause? {
     if try entry(forKey: key) != nil { return nil }
     let isExpired = try find(key, .all) { (found, _) in
-      found.header.map { $0.expires != 0 && !$0.flags.contains(.absence) }
+      found.header.map { $0.isExpired(at: clock.now) && !$0.flags.contains(.absence) }
     }
     return isExpired == true ? .expiry : .write
   }

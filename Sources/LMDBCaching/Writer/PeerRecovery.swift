@@ -65,7 +65,10 @@ final class PeerRecovery: @unchecked Sendable {
   ///   writes must go first.
   func applyBeforeCommit(leavingNothing: Bool) throws(CacheError) {
     guard failure != nil || leavingNothing else { return }
-    try applyJournals(timeout: leavingNothing ? lockTimeout : 0)
+    do throws(CacheError) { try applyJournals(timeout: leavingNothing ? lockTimeout : 0) } catch {
+      failure = error
+      throw error
+    }
     if let failure { throw failure }
   }
 
@@ -118,7 +121,14 @@ final class PeerRecovery: @unchecked Sendable {
           .error, "cache journal of a process that ended is damaged, and set aside; writes may be lost",
           ["directory": "\(database.directoryName)", "journal": "\(orphan.name)"])
       }
-      do throws(SystemError) { try orphan.remove() } catch { throw CacheError(error, during: activity) }
+      // Its writes are in the database, so that commits go on; the next round tries again.
+      do throws(SystemError) { try orphan.remove() } catch {
+        if logged.updateValue(.storageFailed, forKey: identifier) != .storageFailed {
+          events.log(
+            .error, "cache journal not removed",
+            ["directory": "\(database.directoryName)", "journal": "\(JournalName.of(identifier))", "error": "\(error)"])
+        }
+      }
     }
     if failure == nil {
       noteAllReplayed()
@@ -210,8 +220,17 @@ final class PeerRecovery: @unchecked Sendable {
     try database.reading(activity) { (txn) throws(LMDBError) in
       let cleared = try EntryDatabase.metadata(txn).clearStamp
       if pending.removesMany {
+        var survives = false
         _ = try database.visitPage(withPrefix: "", after: nil, length: .max, at: .min, txn) { found, header in
-          if pending.removes(header, under: found.key, clearedAt: cleared) { remove(found.key, pending.lastStamp) }
+          if !pending.removes(header, under: found.key, clearedAt: cleared) { survives = true }
+        }
+        if survives {
+          _ = try database.visitPage(withPrefix: "", after: nil, length: .max, at: .min, txn) { found, header in
+            if pending.removes(header, under: found.key, clearedAt: cleared) { remove(found.key, pending.lastStamp) }
+          }
+        } else {
+          batch.removeAll(withPrefix: nil)
+          stamps.append(pending.lastStamp)
         }
       }
       for entry in pending.entries {
@@ -246,7 +265,8 @@ final class PeerRecovery: @unchecked Sendable {
     }
     let gone = try calling(activity) { () throws(SystemError) in
       // First, because a journal whose removal a power cut undoes would restore removed values without its stamp.
-      let present = Set(try folder.identifiers())
+      // The journal of this process may have no file yet.
+      let present = Set(try folder.identifiers() + [journal.identifier])
       let gone = known.filter { !present.contains($0) }
       if !gone.isEmpty { try folder.synchronize() }
       return gone
