@@ -21,7 +21,8 @@ final class Journal: @unchecked Sendable {
   let clock: CacheClock
   /// Whether writes are uncommitted. Readers skip the lock if not.
   let hasPending = Atomic<Bool>(false)
-  let hasFile = Atomic<Bool>(false)
+  /// Whether the first file was made, or could not be.
+  let hasBegun = Atomic<Bool>(false)
   /// The position of the transaction that commits segments up to ``State/committingNumber``, or 0.
   let committingPosition = Atomic<UInt64>(0)
   /// The committing thread, which cannot wait for itself; 0 before it runs.
@@ -140,6 +141,7 @@ final class Journal: @unchecked Sendable {
   }
 
   private func adoptFile() {
+    hasBegun.store(true, ordering: .releasing)
     do throws(CacheError) {
       let file = try makeFile(state.identifier)
       if uncommitted.allSatisfy(\.isEmpty) || state.identifier != file.identifier { state.previousStamp = 0 }
@@ -148,7 +150,6 @@ final class Journal: @unchecked Sendable {
       state.file = consume file
       // Other processes wait here for conditional writes in a deleted journal.
       if state.hasConditional { _ = state.file?.exclusiveUse.claim() }
-      hasFile.store(true, ordering: .releasing)
       sealActive(state.spare.popLast())
     } catch {
       noteFileFailure(error)
@@ -177,7 +178,6 @@ final class Journal: @unchecked Sendable {
     sealActive(nil)
     state.spare = []
     state.file = nil
-    hasFile.store(false, ordering: .releasing)
     state.identifier = .random(in: .min ... .max)
     // A new journal: its first frame has no predecessor.
     state.previousStamp = 0

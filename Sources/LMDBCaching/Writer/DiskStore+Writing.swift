@@ -113,7 +113,7 @@ extension DiskStore {
   func appending<R>(
     _ activity: @autoclosure () -> String, isRetrying: Bool = false, _ body: (UInt64) throws(SystemError) -> R
   ) throws(CacheError) -> R {
-    if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
+    if !journal.hasBegun.load(ordering: .relaxed) { try prepareJournal() }
     let owner = try journal.lock.withLock { () throws(CacheError) -> UInt64 in
       if journal.state.gate.isClosed { throw .closed }
       journal.makeFileIfNeeded()
@@ -134,7 +134,7 @@ extension DiskStore {
 
   /// Before the first write: if the directory was deleted since it was opened, no file can be created in it.
   private func prepareJournal() throws(CacheError) {
-    if journal.hasFile.load(ordering: .relaxed) { return }
+    if journal.hasBegun.load(ordering: .relaxed) { return }
     let isDeleted = try calling("Making the journal in \(directory)") {
       try CacheDirectory(place.directory).isDeleted()
     }
@@ -224,7 +224,7 @@ extension DiskStore {
     size: Int, isOfMany: Bool = false, if condition: (() -> Bool)? = nil, large: (() -> JournalSegment)? = nil,
     body: (JournalSegment) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
-    if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
+    if !journal.hasBegun.load(ordering: .relaxed) { try prepareJournal() }
     var (stamp, position): (UInt64, UInt64) = (0, 0)
     let appended = try journal.append(size: size, isOfMany: isOfMany, if: condition, large: large) { segment in
       stamp = body(segment)
