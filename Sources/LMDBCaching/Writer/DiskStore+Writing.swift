@@ -113,7 +113,7 @@ extension DiskStore {
   func appending<R>(
     _ activity: @autoclosure () -> String, isRetrying: Bool = false, _ body: (UInt64) throws(SystemError) -> R
   ) throws(CacheError) -> R {
-    if !journal.hasBegun.load(ordering: .relaxed) { try prepareJournal() }
+    if !journal.hasBegun.load(ordering: .relaxed) { prepareJournal() }
     let owner = try journal.lock.withLock { () throws(CacheError) -> UInt64 in
       if journal.state.gate.isClosed { throw .closed }
       journal.makeFileIfNeeded()
@@ -133,12 +133,14 @@ extension DiskStore {
   }
 
   /// Before the first write: if the directory was deleted since it was opened, no file can be created in it.
-  private func prepareJournal() throws(CacheError) {
-    if journal.hasBegun.load(ordering: .relaxed) { return }
-    let isDeleted = try calling("Making the journal in \(directory)") {
-      try CacheDirectory(place.directory).isDeleted()
+  private func prepareJournal() {
+    // If that fails, the journal begins in memory, and the next commit tries again.
+    _ = outcome { () throws(CacheError) in
+      let isDeleted = try calling("Making the journal in \(directory)") {
+        try CacheDirectory(place.directory).isDeleted()
+      }
+      if isDeleted { try writer.run { [place] in try place.bringFilesIntoPlace() } }
     }
-    if isDeleted { try writer.run { [place] in try place.bringFilesIntoPlace() } }
   }
 
   func remove(
@@ -224,7 +226,7 @@ extension DiskStore {
     size: Int, isOfMany: Bool = false, if condition: (() -> Bool)? = nil, large: (() -> JournalSegment)? = nil,
     body: (JournalSegment) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
-    if !journal.hasBegun.load(ordering: .relaxed) { try prepareJournal() }
+    if !journal.hasBegun.load(ordering: .relaxed) { prepareJournal() }
     var (stamp, position): (UInt64, UInt64) = (0, 0)
     let appended = try journal.append(size: size, isOfMany: isOfMany, if: condition, large: large) { segment in
       stamp = body(segment)

@@ -296,8 +296,9 @@ struct FullDiskStage: TrialRole {
     guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
       throw FullDiskFailure(message: "trim: \(answer)")
     }
-    // A trimmed entry may still be on the disk.
+    // A trimmed entry may still be on the disk, and one that a write replaces which does not survive may be trimmed.
     for key in 0..<Self.keyCount {
+      possible[key, default: []].insert(-1)
       guard let number = current[key] else { continue }
       let found = try read("get \(key)")
       if found == "nil" {
