@@ -35,7 +35,10 @@ package enum FaultInjection {
   }
 
   private static let active = Atomic<Bool>(false)
-  private static let handler = Mutex<(@Sendable (Event) -> Int32?)?>(nil)
+  private static let handler = Mutex<Handler?>(nil)
+
+  /// A function alone in a mutex gets another thunk with each access.
+  private struct Handler: Sendable { let body: @Sendable (Event) -> Int32? }
 
   /// Whether there is a handler.
   @inlinable @inline(__always)
@@ -46,7 +49,7 @@ package enum FaultInjection {
 
   /// - Parameter body: Returns the status that takes the place of a call; `nil` to make the call.
   package static func handle(_ body: (@Sendable (Event) -> Int32?)?) {
-    handler.withLock { $0 = body }
+    handler.withLock { $0 = body.map(Handler.init) }
     active.store(body != nil, ordering: .relaxed)
   }
 
@@ -57,5 +60,5 @@ package enum FaultInjection {
 
   package static func ended(_ handle: OpaquePointer) { _ = tell(.ended(handle)) }
 
-  private static func tell(_ event: Event) -> Int32? { handler.withLock { $0 }?(event) }
+  private static func tell(_ event: Event) -> Int32? { handler.withLock { $0 }?.body(event) }
 }
