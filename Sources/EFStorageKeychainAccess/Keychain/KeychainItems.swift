@@ -98,20 +98,22 @@ extension Keychain {
   /// Process-wide. Any thread may replace it; it is called on the failing thread without a lock. An error never holds a
   /// secret.
   public static var failureHandler: @Sendable (KeychainError) -> Void {
-    get { handler.withLock { $0 } }
+    get { handler.withLock { $0 }.body }
     set {
       // Released after the lock: it may be the last reference to an owner whose `deinit` comes here.
       let old = handler.withLock { handler in
-        defer { handler = newValue }
+        defer { handler = Handler(body: newValue) }
         return handler
       }
       withExtendedLifetime(old) {}
     }
   }
 
-  private static let handler = Mutex<@Sendable (KeychainError) -> Void> { error in
-    FileHandle.standardError.write(Data("Keychain: \(error)\n".utf8))
-  }
+  /// A function alone in a mutex gets another thunk with each access.
+  private struct Handler: Sendable { let body: @Sendable (KeychainError) -> Void }
+
+  private static let handler = Mutex(
+    Handler { error in FileHandle.standardError.write(Data("Keychain: \(error)\n".utf8)) })
 
   /// Returns the value, or passes a failure to the handler and returns the default.
   static func reporting<Value>(default: Value, _ body: () throws -> Value) -> Value {
