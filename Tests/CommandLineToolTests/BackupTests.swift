@@ -142,7 +142,8 @@ import Testing
   private static let limited = ["sh", "-c", "ulimit -f 4096; exec \"$0\" \"$@\""]
 
   @Test func aFullDiskIs74AndLeavesNothing() async throws {
-    try fill(10)
+    // More than the limit, in the database, too.
+    try fill(4_000)
     let process = try LaunchedProcess(
       URL(fileURLWithPath: "/usr/bin/env"), Self.limited + [Tool.path, "backup", backup, "--cache", scratch.cache],
       input: .nullDevice, output: FileHandle.nullDevice, errors: .nullDevice)
