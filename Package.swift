@@ -269,7 +269,7 @@ case "concurrency":
   // With the thread sanitizer: of each target of tests the suites in which threads meet.
   let suites = [
     "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingImportTests",
-    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "PlatformTests", "StorezTests",
+    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "StorezTests",
   ]
   package.products.removeAll { $0.name == "lmdb-cache" }
   package.targets.removeAll {

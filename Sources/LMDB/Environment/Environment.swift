@@ -333,14 +333,16 @@ public struct Statistics: Sendable, Equatable {
   }
 }
 
-/// State of the environment's write transaction.
-struct WriterState {
+/// State of the environment's write transaction. A class, since changing a part of ``Control`` accesses all of it.
+final class WriterState {
   /// A cursor over the main database, shared by updates: in a sorted batch the next key is usually on its current page
   /// and needs no descent.
   var cursor: OpaquePointer?
 
   /// A change failed midway; the transaction must not be committed.
   var isDoomed = false
+
+  func begin() { (cursor, isDoomed) = (nil, false) }
 
   /// Throws if an earlier change failed midway, as LMDB does for its own errors.
   @inline(__always)
@@ -349,14 +351,14 @@ struct WriterState {
   }
 
   /// The shared cursor, opened on first use in a transaction.
-  mutating func mainCursor(_ transaction: OpaquePointer) throws(LMDBError) -> OpaquePointer {
+  func mainCursor(_ transaction: OpaquePointer) throws(LMDBError) -> OpaquePointer {
     if let cursor { return cursor }
     let opened = try Calls.openCursor(transaction, .main)
     cursor = opened
     return opened
   }
 
-  mutating func closeCursor() {
+  func closeCursor() {
     if let cursor { Calls.closeCursor(cursor) }
     cursor = nil
   }
@@ -408,7 +410,7 @@ struct Control: ~Copyable {
   let metaPages: MetaPages
 
   /// Guarded by the environment's `writerMutex`.
-  var writer = WriterState()
+  let writer = WriterState()
 
   init(_ metaPages: MetaPages) { self.metaPages = metaPages }
 

@@ -189,7 +189,7 @@ extension Environment {
     }
     do throws(LMDBError) {
       let transaction = try beginAsWriter(flags: 0)
-      control.pointee.writer = WriterState()
+      control.pointee.writer.begin()
       return WriteTransaction(environment: self, handle: transaction)
     } catch {
       locks?.releaseWriter()
