@@ -24,6 +24,8 @@ import Testing
             let value = try cache.value(String.self, forKey: key)
             #expect(value == nil || value == payload(key, number, 40))
             _ = try cache.withoutMemory.value(String.self, forKey: key)
+          } catch let error as CacheError where [.storageFailed, .invalidDirectory].contains(error.code) {
+            // The journal was full before the files were there again.
           } catch {
             Issue.record(error)
           }
