@@ -103,37 +103,37 @@ struct UserDefaultsTests {
   ) {
     let temporary = TemporaryDefaults()
     // Set like launch arguments, which are not limited to property lists.
-    temporary.defaults.setVolatileDomain(["key": object], forName: UserDefaults.argumentDomain)
-    let found = EFStorageUserDefaultsRef<Content>.forKey("key", in: temporary.defaults).content
+    temporary.defaults.setVolatileDomain(["read": object], forName: UserDefaults.argumentDomain)
+    let found = EFStorageUserDefaultsRef<Content>.forKey("read", in: temporary.defaults).content
     let foundation = foundation(temporary.defaults)
     #expect(found == content && (foundation == nil || foundation == content), sourceLocation: location)
     #expect(
-      EFStorageUserDefaultsRef<Content?>.forKey("key", in: temporary.defaults).content == content.map(Optional.some))
+      EFStorageUserDefaultsRef<Content?>.forKey("read", in: temporary.defaults).content == content.map(Optional.some))
   }
 
   /// Launch arguments, and values written by other code.
   @Test func whatFoundationReadsIsRead() {
-    let failures = Failures(of: "key")
-    for text in ["YES", "yes", "Y", "true", "T", "1", "2"] { reads(text, true) { $0.bool(forKey: "key") } }
-    for text in ["NO", "no", "false", "0"] { reads(text, false) { $0.bool(forKey: "key") } }
-    for number in [1, 2, -1] { reads(number, true) { $0.bool(forKey: "key") } }
-    reads(0.5, true) { $0.bool(forKey: "key") }
-    reads("20", 20) { $0.integer(forKey: "key") }
-    reads("+20", 20) { $0.integer(forKey: "key") }
+    let failures = Failures(of: "read")
+    for text in ["YES", "yes", "Y", "true", "T", "1", "2"] { reads(text, true) { $0.bool(forKey: "read") } }
+    for text in ["NO", "no", "false", "0"] { reads(text, false) { $0.bool(forKey: "read") } }
+    for number in [1, 2, -1] { reads(number, true) { $0.bool(forKey: "read") } }
+    reads(0.5, true) { $0.bool(forKey: "read") }
+    reads("20", 20) { $0.integer(forKey: "read") }
+    reads("+20", 20) { $0.integer(forKey: "read") }
     reads("-7", Int8(-7))
     reads("18446744073709551615", UInt64.max)
-    reads(true, 1) { $0.integer(forKey: "key") }
+    reads(true, 1) { $0.integer(forKey: "read") }
     reads(2.0, 2)
-    reads("0.7", 0.7) { $0.double(forKey: "key") }
-    reads("1e3", 1e3) { $0.double(forKey: "key") }
-    reads("0.7", Float(0.7)) { $0.float(forKey: "key") }
-    reads(0.8, Float(0.8)) { $0.float(forKey: "key") }
-    reads(Float(0.7), Double(Float(0.7))) { $0.double(forKey: "key") }
-    reads(5, 5.0) { $0.double(forKey: "key") }
+    reads("0.7", 0.7) { $0.double(forKey: "read") }
+    reads("1e3", 1e3) { $0.double(forKey: "read") }
+    reads("0.7", Float(0.7)) { $0.float(forKey: "read") }
+    reads(0.8, Float(0.8)) { $0.float(forKey: "read") }
+    reads(Float(0.7), Double(Float(0.7))) { $0.double(forKey: "read") }
+    reads(5, 5.0) { $0.double(forKey: "read") }
     reads(CGFloat(1.5), 1.5)
     reads(1.5, CGFloat(1.5))
-    reads("/tmp/a b", URL(fileURLWithPath: "/tmp/a b")) { $0.url(forKey: "key") }
-    reads("~/a", URL(fileURLWithPath: NSHomeDirectory() + "/a")) { $0.url(forKey: "key") }
+    reads("/tmp/a b", URL(fileURLWithPath: "/tmp/a b")) { $0.url(forKey: "read") }
+    reads("~/a", URL(fileURLWithPath: NSHomeDirectory() + "/a")) { $0.url(forKey: "read") }
     reads("https://example.org/a?b", URL(string: "https://example.org/a?b"))
     reads(Date(timeIntervalSince1970: 5), Date(timeIntervalSince1970: 5))
     reads("1.25", Decimal(string: "1.25"))
