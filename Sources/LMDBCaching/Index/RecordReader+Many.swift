@@ -24,7 +24,7 @@ extension RecordReader {
 
   /// The place of a copied payload. A trivial type, because there are many.
   private enum Place {
-    case shared(Range<Int>)
+    case shared(GroupBytes.Place)
     case owned(Int)
   }
 
@@ -33,9 +33,7 @@ extension RecordReader {
     let (committed, pending) = try divide(keys, numbers)
     var found: [(number: Int, record: StoredRecord<Place>)] = []
     found.reserveCapacity(committed.count)
-    // Each value is aligned to 16, as on the stack.
-    var shared: [UInt8] = []
-    shared.reserveCapacity(committed.count * 128)
+    var shared = GroupBytes(capacity: committed.count * 128)
     var owned: [Data] = []
     try database.withRecords(of: committed, keys) { number, record in
       let place: Place
@@ -43,9 +41,7 @@ extension RecordReader {
         place = .owned(owned.count)
         owned.append(Data(record.payload))
       } else {
-        place = .shared(shared.count..<shared.count + record.payload.count)
-        shared.append(contentsOf: record.payload)
-        shared.append(contentsOf: repeatElement(0, count: -shared.count & 15))
+        place = .shared(shared.append(record.payload))
       }
       found.append((number, record.replacingPayload(with: place)))
     }
@@ -53,10 +49,7 @@ extension RecordReader {
     for (number, record) in found {
       switch record.payload {
       case .shared(let place):
-        try shared.withBytes { (bytes) throws(CacheError) in
-          let bytes = UnsafeRawBufferPointer(rebasing: bytes[place])
-          try finish(record.replacingPayload(with: bytes), nil, number, keys[number], body)
-        }
+        try finish(record.replacingPayload(with: shared[place]), nil, number, keys[number], body)
       case .owned(let place):
         let data = owned[place]
         try data.withBytes { (bytes) throws(CacheError) in
@@ -112,5 +105,47 @@ extension RecordReader {
       }
     }
     return (committed, pending)
+  }
+}
+
+/// Copies of short values in one growing block of memory. Growth invalidates returned bytes.
+struct GroupBytes: ~Copyable {
+  struct Place {
+    fileprivate let start: Int
+    fileprivate let count: Int
+  }
+
+  private static let alignment = 16
+  private var memory: UnsafeMutableRawBufferPointer
+  private var count = 0
+
+  init(capacity: Int) {
+    memory = .allocate(byteCount: max(Self.alignment, capacity), alignment: Self.alignment)
+  }
+
+  deinit { memory.deallocate() }
+
+  /// Copies a value, aligned as on the stack.
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeRawBufferPointer) -> Place {
+    if bytes.count > memory.count - count { grow(by: bytes.count) }
+    UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
+    let place = Place(start: count, count: bytes.count)
+    count = min(memory.count, (count + bytes.count + Self.alignment - 1) & ~(Self.alignment - 1))
+    return place
+  }
+
+  @inline(never)
+  private mutating func grow(by more: Int) {
+    let grown = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(2 * memory.count, count + more), alignment: Self.alignment)
+    grown.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+    memory.deallocate()
+    memory = grown
+  }
+
+  @inline(__always)
+  subscript(_ place: Place) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory[place.start..<(place.start + place.count)])
   }
 }

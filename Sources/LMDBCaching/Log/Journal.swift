@@ -49,7 +49,7 @@ final class Journal: @unchecked Sendable {
   }
 
   struct State: ~Copyable {
-    /// Of the file, or of the one to be made.
+    /// The identifier of the file, or of the next one.
     var identifier = UInt64.random(in: .min ... .max)
     var file: JournalFile?
     /// Why writes are in anonymous memory, or were until the next commit.
