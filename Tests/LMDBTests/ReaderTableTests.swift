@@ -20,7 +20,7 @@
 
     @Test func threadsSpreadOverTheSlots() {
       let slots = ReaderSlots(count: 64, kept: 16)
-      defer { slots.deallocate() }
+      defer { unsafe slots.deallocate() }
       let seen = Mutex<Set<Int>>([])
       let arrived = Atomic<Int>(0)
       onThreads(64) { _ in

@@ -60,8 +60,8 @@ extension FaultInjection {
       switch event {
       case .call(let call, let path): return applies(path) ? fault(call) : nil
       case .opened(let handle, let path):
-        if applies(path) { report.handles.insert(UInt(bitPattern: handle)) }
-      case .ended(let handle): report.handles.remove(UInt(bitPattern: handle))
+        if applies(path) { report.handles.insert(handle) }
+      case .ended(let handle): report.handles.remove(handle)
       }
       return nil
     }

@@ -2,234 +2,287 @@ import CLMDB
 // Users of this module need the files and locks of Platform with it.
 @_exported public import Platform
 
-/// Every call of liblmdb in this module.
+/// A handle of liblmdb. Every call of the library in this module is a method of one.
 ///
-/// Each passes the seam of ``FaultInjection``. A faked failure behaves as the real one: a call that always frees its
-/// argument frees it, and every other call touches nothing. Functions that return a status leave it to their caller;
-/// the others throw.
+/// Each call passes the seam of ``FaultInjection``. A faked failure behaves as the real one: a call that always frees its
+/// handle frees it, and every other call touches nothing. Functions that return a status leave it to their caller; the
+/// others throw.
+// The handles are @safe: no pointer leaves this file, and each has one owner, which ends it once, when nothing uses it any
+// more. The functions that end one are marked unsafe, for their callers to show that.
+protocol Handle {
+  var environment: EnvironmentHandle { get }
+  /// Identifies the handle while it exists.
+  var address: UInt { get }
+}
+
 enum Calls {
   typealias Name = FaultInjection.Call
+}
 
+extension Handle {
   /// The status of a call, or the one that a test asks for. One relaxed load when no test is on.
   @inline(__always)
-  private static func status(
-    _ name: Name, _ environment: @autoclosure () -> OpaquePointer?, _ call: () -> Int32
-  ) -> Int32 {
-    if FaultInjection.isOn, let status = FaultInjection.status(for: name, path: path(of: environment())) {
-      return status
-    }
+  fileprivate func status(_ name: Calls.Name, _ call: () -> Int32) -> Int32 {
+    if FaultInjection.isOn, let status = FaultInjection.status(for: name, path: environment.directory) { return status }
     return call()
   }
 
-  private static func check(_ name: Name, _ environment: OpaquePointer?, _ call: () -> Int32) throws(LMDBError) {
-    try check(status(name, environment, call), name)
-  }
-
-  static func check(_ status: Int32, _ name: Name) throws(LMDBError) {
+  fileprivate func check(_ name: Calls.Name, _ call: () -> Int32) throws(LMDBError) {
+    let status = status(name, call)
     if status != MDB_SUCCESS { throw LMDBError(status: status, operation: name) }
   }
 
-  private static func opened(_ handle: OpaquePointer, _ environment: OpaquePointer?) {
-    if FaultInjection.isOn { FaultInjection.opened(handle, path: path(of: environment)) }
+  fileprivate func noteOpened() {
+    if FaultInjection.isOn { FaultInjection.opened(address, path: environment.directory) }
   }
 
   @inline(__always)
-  private static func ended(_ handle: OpaquePointer) {
-    if FaultInjection.isOn { FaultInjection.ended(handle) }
+  fileprivate func noteEnded() {
+    if FaultInjection.isOn { FaultInjection.ended(address) }
   }
+}
 
-  /// The directory of an environment, whatever path `mdb_env_open` got.
-  private static func path(of environment: OpaquePointer?) -> String? {
-    guard let environment, let path = mdb_env_get_userctx(environment) else { return nil }
-    return String(cString: path.assumingMemoryBound(to: CChar.self))
-  }
+/// `MDB_env`
+@safe struct EnvironmentHandle: Handle {
+  fileprivate let pointer: OpaquePointer
 
-  // MARK: - Environment
+  fileprivate init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
 
-  static func createEnvironment(directory: String) throws(LMDBError) -> OpaquePointer {
+  /// Creates an environment, which ``close()`` frees.
+  init(directory: String) throws(LMDBError) {
     if FaultInjection.isOn, let status = FaultInjection.status(for: .envCreate, path: directory) {
       throw LMDBError(status: status, operation: .envCreate)
     }
     var created: OpaquePointer?
-    try check(mdb_env_create(&created), .envCreate)
-    guard let environment = created else { throw LMDBError(status: ENOMEM, operation: .envCreate) }
-    // Freed by ``close(_:)``. If this allocation fails, no test rule applies; nothing else depends on it.
-    _ = mdb_env_set_userctx(environment, strdup(directory))
-    opened(environment, environment)
-    return environment
+    let status = unsafe mdb_env_create(&created)
+    guard status == MDB_SUCCESS, let created = unsafe created else {
+      throw LMDBError(status: status == MDB_SUCCESS ? ENOMEM : status, operation: .envCreate)
+    }
+    // If this allocation fails, no test rule applies; nothing else depends on it.
+    unsafe mdb_env_set_userctx(created, strdup(directory))
+    unsafe self.init(created)
+    noteOpened()
   }
 
-  static func setMaxReaders(_ environment: OpaquePointer, _ count: UInt32) throws(LMDBError) {
-    try check(.envSetMaxReaders, environment) { mdb_env_set_maxreaders(environment, count) }
+  var environment: EnvironmentHandle { self }
+  var address: UInt { unsafe UInt(bitPattern: pointer) }
+
+  /// The directory, whatever path `mdb_env_open` got.
+  fileprivate var directory: String? {
+    unsafe mdb_env_get_userctx(pointer).map { unsafe String(cString: $0.assumingMemoryBound(to: CChar.self)) }
   }
 
-  static func setMaxDatabases(_ environment: OpaquePointer, _ count: UInt32) throws(LMDBError) {
-    try check(.envSetMaxDatabases, environment) { mdb_env_set_maxdbs(environment, count) }
+  func setMaxReaders(_ count: UInt32) throws(LMDBError) {
+    try check(.envSetMaxReaders) { unsafe mdb_env_set_maxreaders(pointer, count) }
   }
 
-  static func setMapSize(_ environment: OpaquePointer, _ size: Int) throws(LMDBError) {
-    try check(.envSetMapSize, environment) { mdb_env_set_mapsize(environment, size) }
+  func setMaxDatabases(_ count: UInt32) throws(LMDBError) {
+    try check(.envSetMaxDatabases) { unsafe mdb_env_set_maxdbs(pointer, count) }
+  }
+
+  func setMapSize(_ size: Int) throws(LMDBError) {
+    try check(.envSetMapSize) { unsafe mdb_env_set_mapsize(pointer, size) }
   }
 
   /// - Parameter path: The path to the directory, passed to LMDB.
-  static func open(_ environment: OpaquePointer, path: String, flags: UInt32) throws(LMDBError) {
-    try check(.envOpen, environment) { mdb_env_open(environment, path, flags, 0o600) }
+  func open(path: String, flags: UInt32) throws(LMDBError) {
+    try check(.envOpen) { unsafe mdb_env_open(pointer, path, flags, 0o600) }
   }
 
-  static func close(_ environment: OpaquePointer) {
-    ended(environment)
-    let path = mdb_env_get_userctx(environment)
-    mdb_env_close(environment)
-    free(path)
+  @unsafe func close() {
+    noteEnded()
+    let path = unsafe mdb_env_get_userctx(pointer)
+    unsafe mdb_env_close(pointer)
+    unsafe free(path)
   }
 
-  static func sync(_ environment: OpaquePointer, force: Bool) throws(LMDBError) {
-    try check(.envSync, environment) { mdb_env_sync(environment, force ? 1 : 0) }
+  func sync(force: Bool) throws(LMDBError) {
+    try check(.envSync) { unsafe mdb_env_sync(pointer, force ? 1 : 0) }
   }
 
-  static func information(_ environment: OpaquePointer) throws(LMDBError) -> MDB_envinfo {
-    var information = MDB_envinfo()
-    try check(.envInfo, environment) { mdb_env_info(environment, &information) }
-    return information
-  }
-
-  static func statistics(_ environment: OpaquePointer) throws(LMDBError) -> MDB_stat {
+  func info() throws(LMDBError) -> Environment.Info {
+    var info = unsafe MDB_envinfo()
     var statistics = MDB_stat()
-    try check(.envStat, environment) { mdb_env_stat(environment, &statistics) }
-    return statistics
+    try check(.envInfo) { unsafe mdb_env_info(pointer, &info) }
+    try check(.envStat) { unsafe mdb_env_stat(pointer, &statistics) }
+    return unsafe Environment.Info(
+      mapSize: info.me_mapsize, lastPageNumber: info.me_last_pgno,
+      lastTransactionID: UInt64(truncatingIfNeeded: info.me_last_txnid), maxReaders: Int(info.me_maxreaders),
+      readersInUse: Int(info.me_numreaders), main: Statistics(statistics))
   }
 
-  static func descriptor(_ environment: OpaquePointer) throws(LMDBError) -> Int32 {
+  func descriptor() throws(LMDBError) -> Int32 {
     var descriptor: Int32 = -1
-    try check(.envGetDescriptor, environment) { mdb_env_get_fd(environment, &descriptor) }
+    try check(.envGetDescriptor) { unsafe mdb_env_get_fd(pointer, &descriptor) }
     return descriptor
   }
 
-  static func maxKeySize(_ environment: OpaquePointer) -> Int32 { mdb_env_get_maxkeysize(environment) }
+  var maxKeySize: Int { unsafe Int(mdb_env_get_maxkeysize(pointer)) }
 
   /// Returns the number of freed slots.
-  static func checkReaders(_ environment: OpaquePointer) throws(LMDBError) -> Int {
+  func checkReaders() throws(LMDBError) -> Int {
     var dead: Int32 = 0
-    try check(.readerCheck, environment) { mdb_reader_check(environment, &dead) }
+    try check(.readerCheck) { unsafe mdb_reader_check(pointer, &dead) }
     return Int(dead)
   }
 
-  static func listReaders(
-    _ environment: OpaquePointer, _ line: @convention(c) (UnsafePointer<CChar>?, UnsafeMutableRawPointer?) -> Int32,
-    _ context: UnsafeMutableRawPointer
-  ) throws(LMDBError) {
-    try check(.readerList, environment) { min(0, mdb_reader_list(environment, line, context)) }
+  /// LMDB's list of reader slots, as text.
+  func readers() throws(LMDBError) -> String {
+    final class Text { var text = "" }
+    let list = Text()
+    try check(.readerList) {
+      let status = unsafe mdb_reader_list(
+        pointer,
+        { line, list in
+          guard let line = unsafe line, let list = unsafe list else { return 0 }
+          unsafe Unmanaged<Text>.fromOpaque(list).takeUnretainedValue().text += String(cString: line)
+          return 0
+        }, Unmanaged.passUnretained(list).toOpaque())
+      return min(0, status)
+    }
+    return withExtendedLifetime(list) { list.text }
   }
 
-  // MARK: - Transactions
-
-  static func begin(_ environment: OpaquePointer, flags: Int32) throws(LMDBError) -> OpaquePointer {
+  func begin(flags: Int32) throws(LMDBError) -> TransactionHandle {
     var begun: OpaquePointer?
-    try check(.txnBegin, environment) { mdb_txn_begin(environment, nil, UInt32(flags), &begun) }
-    guard let transaction = begun else { throw LMDBError(status: ENOMEM, operation: .txnBegin) }
-    opened(transaction, environment)
+    try check(.txnBegin) { unsafe mdb_txn_begin(pointer, nil, UInt32(flags), &begun) }
+    guard let begun = unsafe begun else { throw LMDBError(status: ENOMEM, operation: .txnBegin) }
+    let transaction = unsafe TransactionHandle(begun)
+    transaction.noteOpened()
     return transaction
   }
+}
+
+/// `MDB_txn`
+@usableFromInline
+@safe struct TransactionHandle: Handle {
+  fileprivate let pointer: OpaquePointer
+
+  fileprivate init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+  var environment: EnvironmentHandle { unsafe EnvironmentHandle(mdb_txn_env(pointer)) }
+  var address: UInt { unsafe UInt(bitPattern: pointer) }
 
   @inline(__always)
-  static func renew(_ transaction: OpaquePointer) -> Int32 {
-    status(.txnRenew, mdb_txn_env(transaction)) { mdb_txn_renew(transaction) }
-  }
+  func renew() -> Int32 { status(.txnRenew) { unsafe mdb_txn_renew(pointer) } }
 
   @inline(__always)
-  static func reset(_ transaction: OpaquePointer) { mdb_txn_reset(transaction) }
+  func reset() { unsafe mdb_txn_reset(pointer) }
 
-  static func commit(_ transaction: OpaquePointer) throws(LMDBError) {
-    let status = status(.txnCommit, mdb_txn_env(transaction)) { MDB_SUCCESS }
+  @unsafe func commit() throws(LMDBError) {
+    let status = status(.txnCommit) { MDB_SUCCESS }
     if status != MDB_SUCCESS {
       // The real call also frees the transaction when it fails.
-      abort(transaction)
+      unsafe abort()
       throw LMDBError(status: status, operation: .txnCommit)
     }
-    ended(transaction)
-    try check(mdb_txn_commit(transaction), .txnCommit)
+    noteEnded()
+    let result = unsafe mdb_txn_commit(pointer)
+    if result != MDB_SUCCESS { throw LMDBError(status: result, operation: .txnCommit) }
   }
 
-  static func abort(_ transaction: OpaquePointer) {
-    ended(transaction)
-    mdb_txn_abort(transaction)
+  @unsafe func abort() {
+    noteEnded()
+    unsafe mdb_txn_abort(pointer)
   }
 
   @inline(__always)
-  static func id(_ transaction: OpaquePointer) -> UInt64 {
+  var id: UInt64 {
     // Other processes may have written any number.
-    UInt64(truncatingIfNeeded: mdb_txn_id(transaction))
+    unsafe UInt64(truncatingIfNeeded: mdb_txn_id(pointer))
   }
-
-  static func environment(of transaction: OpaquePointer) -> OpaquePointer? { mdb_txn_env(transaction) }
 
   // MARK: - Databases
 
-  static func openDatabase(_ transaction: OpaquePointer, name: String?, flags: Int32 = 0) throws(LMDBError) -> Database
-  {
+  func openDatabase(name: String?, flags: Int32 = 0) throws(LMDBError) -> Database {
     var handle: UInt32 = 0
-    try check(.dbiOpen, mdb_txn_env(transaction)) { mdb_dbi_open(transaction, name, UInt32(flags), &handle) }
+    try check(.dbiOpen) { unsafe mdb_dbi_open(pointer, name, UInt32(flags), &handle) }
     return Database(handle: handle)
   }
 
-  static func statistics(_ transaction: OpaquePointer, _ database: Database) throws(LMDBError) -> MDB_stat {
+  func statistics(of database: Database) throws(LMDBError) -> Statistics {
     var statistics = MDB_stat()
-    try check(.stat, mdb_txn_env(transaction)) { mdb_stat(transaction, database.handle, &statistics) }
-    return statistics
+    try check(.stat) { unsafe mdb_stat(pointer, database.handle, &statistics) }
+    return Statistics(statistics)
   }
 
-  static func drop(_ transaction: OpaquePointer, _ database: Database) -> Int32 {
-    status(.drop, mdb_txn_env(transaction)) { mdb_drop(transaction, database.handle, 0) }
-  }
+  func drop(_ database: Database) -> Int32 { status(.drop) { unsafe mdb_drop(pointer, database.handle, 0) } }
 
   // MARK: - Records
 
-  @inline(__always)
-  static func get(
-    _ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val, _ value: inout MDB_val
-  ) -> Int32 {
-    status(.get, mdb_txn_env(transaction)) { mdb_get(transaction, database.handle, &key, &value) }
+  /// The value in the map, or `nil` if the key is absent.
+  // Not generic and not inlinable, so that clients need not see the C module; its generic callers are.
+  @usableFromInline
+  func get(_ key: UnsafeRawBufferPointer, in database: Database) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    var (key, value) = unsafe (MDB_val(key), MDB_val())
+    let status = status(.get) { unsafe mdb_get(pointer, database.handle, &key, &value) }
+    if status == MDB_SUCCESS { return unsafe value.bytes }
+    if status == MDB_NOTFOUND { return nil }
+    throw LMDBError(status: status, operation: .get)
   }
 
-  static func put(
-    _ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val, _ value: inout MDB_val
-  ) -> Int32 {
-    status(.put, mdb_txn_env(transaction)) { mdb_put(transaction, database.handle, &key, &value, 0) }
+  func put(_ value: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer, in database: Database) -> Int32 {
+    var (key, value) = unsafe (MDB_val(key), MDB_val(value))
+    return status(.put) { unsafe mdb_put(pointer, database.handle, &key, &value, 0) }
   }
 
-  static func remove(_ transaction: OpaquePointer, _ database: Database, _ key: inout MDB_val) -> Int32 {
-    status(.del, mdb_txn_env(transaction)) { mdb_del(transaction, database.handle, &key, nil) }
+  func remove(_ key: UnsafeRawBufferPointer, in database: Database) -> Int32 {
+    var key = unsafe MDB_val(key)
+    return status(.del) { unsafe mdb_del(pointer, database.handle, &key, nil) }
   }
 
-  // MARK: - Cursors
-
-  static func openCursor(_ transaction: OpaquePointer, _ database: Database) throws(LMDBError) -> OpaquePointer {
-    let environment = mdb_txn_env(transaction)
+  func openCursor(_ database: Database) throws(LMDBError) -> CursorHandle {
     var made: OpaquePointer?
-    try check(.cursorOpen, environment) { mdb_cursor_open(transaction, database.handle, &made) }
-    guard let cursor = made else { throw LMDBError(status: ENOMEM, operation: .cursorOpen) }
-    opened(cursor, environment)
+    try check(.cursorOpen) { unsafe mdb_cursor_open(pointer, database.handle, &made) }
+    guard let made = unsafe made else { throw LMDBError(status: ENOMEM, operation: .cursorOpen) }
+    let cursor = unsafe CursorHandle(made)
+    cursor.noteOpened()
     return cursor
   }
+}
 
-  static func closeCursor(_ cursor: OpaquePointer) {
-    ended(cursor)
-    mdb_cursor_close(cursor)
+/// `MDB_cursor`
+@safe struct CursorHandle: Handle {
+  private let pointer: OpaquePointer
+
+  fileprivate init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+  var environment: EnvironmentHandle { unsafe EnvironmentHandle(mdb_txn_env(mdb_cursor_txn(pointer))) }
+  var address: UInt { unsafe UInt(bitPattern: pointer) }
+
+  @unsafe func close() {
+    noteEnded()
+    unsafe mdb_cursor_close(pointer)
   }
 
-  static func get(
-    _ cursor: OpaquePointer, _ key: inout MDB_val, _ value: inout MDB_val, _ operation: MDB_cursor_op
-  ) -> Int32 {
-    status(.cursorGet, mdb_txn_env(mdb_cursor_txn(cursor))) { mdb_cursor_get(cursor, &key, &value, operation) }
+  func move(_ operation: MDB_cursor_op) throws(LMDBError) -> Cursor.Entry? { try unsafe move(operation, MDB_val()) }
+
+  func seek(toKeyAtOrAfter key: UnsafeRawBufferPointer) throws(LMDBError) -> Cursor.Entry? {
+    try unsafe move(MDB_SET_RANGE, MDB_val(key))
   }
 
-  static func put(_ cursor: OpaquePointer, _ key: inout MDB_val, _ value: inout MDB_val, flags: Int32) -> Int32 {
-    status(.cursorPut, mdb_txn_env(mdb_cursor_txn(cursor))) { mdb_cursor_put(cursor, &key, &value, UInt32(flags)) }
+  private func move(_ operation: MDB_cursor_op, _ key: MDB_val) throws(LMDBError) -> Cursor.Entry? {
+    var (key, value) = unsafe (key, MDB_val())
+    let status = status(.cursorGet) { unsafe mdb_cursor_get(pointer, &key, &value, operation) }
+    if status == MDB_SUCCESS { return unsafe Cursor.Entry(key: key.bytes, value: value.bytes) }
+    // LMDB returns EINVAL for "current" without a position.
+    if status == MDB_NOTFOUND || (status == EINVAL && operation == MDB_GET_CURRENT) { return nil }
+    throw LMDBError(status: status, operation: .cursorGet)
   }
 
-  static func remove(_ cursor: OpaquePointer) -> Int32 {
-    status(.cursorDel, mdb_txn_env(mdb_cursor_txn(cursor))) { mdb_cursor_del(cursor, 0) }
+  /// Stores a value of `size` bytes, or with `MDB_NOOVERWRITE` finds the present one, and returns its memory, if any.
+  func put(
+    _ key: UnsafeRawBufferPointer, size: Int, flags: Int32
+  ) -> (status: Int32, value: UnsafeMutableRawBufferPointer) {
+    var (key, value) = unsafe (MDB_val(key), MDB_val(mv_size: size, mv_data: nil))
+    let status = status(.cursorPut) {
+      unsafe mdb_cursor_put(pointer, &key, &value, UInt32(flags | MDB_RESERVE))
+    }
+    let count = unsafe value.mv_data == nil ? 0 : value.mv_size
+    return unsafe (status, UnsafeMutableRawBufferPointer(start: value.mv_data, count: count))
   }
+
+  func remove() -> Int32 { status(.cursorDel) { unsafe mdb_cursor_del(pointer, 0) } }
 }
 
 /// A key space of an environment: a handle that stays valid as long as the environment is open (`MDB_dbi`).
@@ -247,13 +300,11 @@ extension MDB_val {
   /// in a reserving put.
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer) {
-    self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    unsafe self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
   }
 
   @inline(__always)
-  var bytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: mv_data, count: mv_size)
-  }
+  var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: mv_data, count: mv_size) }
 }
 
 extension FaultInjection.Call {

@@ -98,21 +98,21 @@ extension Environment {
   }
 
   /// Opens the named databases in their original order, so that their handles stay the same.
-  private func openDatabases(_ handle: OpaquePointer) throws(LMDBError) {
+  private func openDatabases(_ handle: EnvironmentHandle) throws(LMDBError) {
     if databases.isEmpty { return }
-    let transaction = try Calls.begin(handle, flags: MDB_RDONLY)
+    let transaction = try handle.begin(flags: MDB_RDONLY)
     do throws(LMDBError) {
       for (name, database) in databases.sorted(by: { $0.value.handle < $1.value.handle }) {
-        guard try Calls.openDatabase(transaction, name: name) == database else {
+        guard try transaction.openDatabase(name: name) == database else {
           throw LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
         }
       }
     } catch {
-      Calls.abort(transaction)
+      unsafe transaction.abort()
       throw error
     }
     // An abort would close the handles again.
-    try Calls.commit(transaction)
+    try unsafe transaction.commit()
   }
 }
 
@@ -181,7 +181,7 @@ extension Environment {
           registry.setBusy(other.control, false)
         }
       }
-      try control.pointee.metaPages.remap(descriptor: Calls.descriptor(other.handle))
+      try control.pointee.metaPages.remap(descriptor: other.handle.descriptor())
       other.endPool()
       closeHandle()
       handle = other.handle

@@ -76,16 +76,16 @@ extension Environment {
   }
 
   private func moveQuietMap(to target: Int) throws(LMDBError) {
-    guard target > (try Calls.information(handle).me_mapsize) else { return }
+    guard target > (try handle.info().mapSize) else { return }
 
     // LMDB unmaps before it maps, and is left without a map on failure. So try first, with the old map in place.
-    let descriptor = try Calls.descriptor(handle)
+    let descriptor = try handle.descriptor()
     _ = try system { () throws(SystemError) in
       try MemoryMap(descriptor: descriptor, path: directory, size: target, .reading)
     }
 
     do throws(LMDBError) {
-      try Calls.setMapSize(handle, target)
+      try handle.setMapSize(target)
     } catch {
       // Otherwise the old map is gone and the new one failed.
       if error.status != EINVAL { control.pointee.raise(.broken) }
@@ -174,13 +174,15 @@ extension Environment {
       try snapshot.withCursor(in: Database(handle: 0)) { (cursor) throws(LMDBError) in
         var position = try cursor.first()
         while let record = position {
-          guard record.key.count == 8, record.key.loadUnaligned(as: UInt64.self) < oldest else { return }
-          let words = record.value.count / 8
+          let key = unsafe record.key.bytes
+          let value = unsafe record.value.bytes
+          guard key.byteCount == 8, key.load(as: UInt64.self) < oldest else { return }
+          let words = value.byteCount / 8
           guard words > 0 else { throw Self.damagedFreeList }
-          let count = record.value.loadUnaligned(as: UInt64.self)
+          let count = value.load(as: UInt64.self)
           guard count < UInt64(words) else { throw Self.damagedFreeList }
           for index in 0..<Int(count) {
-            let page = record.value.loadUnaligned(fromByteOffset: (index + 1) * 8, as: UInt64.self)
+            let page = value.load(at: (index + 1) * 8, as: UInt64.self)
             guard page < end else { throw Self.damagedFreeList }
             if page >= first { pages.append(page) }
           }
@@ -272,24 +274,8 @@ extension Environment {
   /// All open snapshots of all processes (`mdb_reader_list`), including dead ones until ``checkReaders()``.
   public func readers() throws(LMDBError) -> [Reader] {
     try use("Environment.readers") { () throws(LMDBError) in
-      let lines = ReaderLines()
-      try Calls.listReaders(
-        handle,
-        { line, lines in
-          guard let line, let lines else { return 0 }
-          Unmanaged<ReaderLines>.fromOpaque(lines).takeUnretainedValue().text += String(cString: line)
-          return 0
-        }, Unmanaged.passUnretained(lines).toOpaque())
-      return withExtendedLifetime(lines) { lines.readers }
-    }
-  }
-
-  /// LMDB's output: a header, then a line per slot with the process, the thread and the transaction ("-" for none).
-  private final class ReaderLines {
-    var text = ""
-
-    var readers: [Reader] {
-      text.split(separator: "\n").compactMap { line in
+      // A header, then a line per slot with the process, the thread and the transaction ("-" for none).
+      try handle.readers().split(separator: "\n").compactMap { line in
         let words = line.split(separator: " ")
         guard words.count == 3, let process = Int32(words[0]), let id = UInt64(words[2]) else { return nil }
         return Reader(process: process, transactionID: id)

@@ -195,8 +195,7 @@ extension Environment.Options {
 /// A newly opened C environment with its file resources.
 struct OpenFiles {
   let directory: Directory
-  /// The `MDB_env`.
-  let handle: OpaquePointer
+  let handle: EnvironmentHandle
   /// LMDB's own descriptor of the data file.
   let descriptor: Int32
   let locks: FileLocks
@@ -221,7 +220,7 @@ struct OpenFiles {
   }
 
   private struct Opened {
-    let handle: OpaquePointer
+    let handle: EnvironmentHandle
     let descriptor: Int32
     let lockFile: FileIdentity?
     let pageSize: Int
@@ -233,30 +232,29 @@ struct OpenFiles {
     let prepared = try prepareLockFile(directory, options)
     let handle = try openHandle(directory, options, mapSize: Environment.Options.rounded(options.mapSize))
     do throws(LMDBError) {
-      let descriptor = try Calls.descriptor(handle)
+      let descriptor = try handle.descriptor()
       // LMDB sets this on its other descriptors, but lets this one be inherited.
       let flags = fcntl(descriptor, F_GETFD)
       guard flags >= 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else {
         throw LMDBError(errno: currentErrno(), operation: "fcntl(F_SETFD)")
       }
       var opened = stat()
-      guard fstat(descriptor, &opened) == 0 else { throw LMDBError(errno: currentErrno(), operation: "fstat") }
+      guard unsafe fstat(descriptor, &opened) == 0 else { throw LMDBError(errno: currentErrno(), operation: "fstat") }
       let lockFile = try statusOfLockFile(directory)?.identity
       guard FileIdentity(opened) == data, prepared == nil || prepared == lockFile else {
         throw LMDBError(code: .fileReplaced, operation: "Environment.open")
       }
       try openMainDatabase(handle)
       return Opened(
-        handle: handle, descriptor: descriptor, lockFile: lockFile, pageSize: Int(try Calls.statistics(handle).ms_psize)
-      )
+        handle: handle, descriptor: descriptor, lockFile: lockFile, pageSize: try handle.info().main.pageSize)
     } catch {
-      Calls.close(handle)
+      unsafe handle.close()
       throw error
     }
   }
 
   /// Closes files that were not handed on.
-  func close() { Calls.close(handle) }
+  func close() { unsafe handle.close() }
 
   // MARK: - Files
 
@@ -318,17 +316,17 @@ struct OpenFiles {
   /// `mdb_env_open`, with a smaller map if there is not enough address space.
   private static func openHandle(
     _ directory: Directory, _ options: Environment.Options, mapSize size: Int
-  ) throws(LMDBError) -> OpaquePointer {
-    let handle = try Calls.createEnvironment(directory: directory.path)
+  ) throws(LMDBError) -> EnvironmentHandle {
+    let handle = try EnvironmentHandle(directory: directory.path)
     do throws(LMDBError) {
-      try Calls.setMapSize(handle, size)
-      try Calls.setMaxReaders(handle, options.maxReaders)
-      if options.maxDatabases > 0 { try Calls.setMaxDatabases(handle, options.maxDatabases) }
-      try Calls.open(handle, path: directory.pathForC, flags: options.flags)
+      try handle.setMapSize(size)
+      try handle.setMaxReaders(options.maxReaders)
+      if options.maxDatabases > 0 { try handle.setMaxDatabases(options.maxDatabases) }
+      try handle.open(path: directory.pathForC, flags: options.flags)
       return handle
     } catch {
       // Also after a failed `mdb_env_open`, which does not free the environment.
-      Calls.close(handle)
+      unsafe handle.close()
       guard error.code == .outOfMemory, error.operation == Calls.Name.envOpen.rawValue,
         size / 2 >= Environment.Options.leastMapSize
       else { throw error }
@@ -337,19 +335,19 @@ struct OpenFiles {
   }
 
   /// Opens the main database (`mdb_dbi_open` without a name), once for all transactions.
-  private static func openMainDatabase(_ handle: OpaquePointer) throws(LMDBError) {
-    let transaction: OpaquePointer
+  private static func openMainDatabase(_ handle: EnvironmentHandle) throws(LMDBError) {
+    let transaction: TransactionHandle
     do throws(LMDBError) {
-      transaction = try Calls.begin(handle, flags: MDB_RDONLY)
+      transaction = try handle.begin(flags: MDB_RDONLY)
     } catch {
       guard error.status == MDB_READERS_FULL else { throw error }
       // Slots of dead readers stay in use until they are checked.
-      _ = try Calls.checkReaders(handle)
-      transaction = try Calls.begin(handle, flags: MDB_RDONLY)
+      _ = try handle.checkReaders()
+      transaction = try handle.begin(flags: MDB_RDONLY)
     }
     // Nothing was changed, and an abort cannot fail. It keeps the main database's handle.
-    defer { Calls.abort(transaction) }
-    guard try Calls.openDatabase(transaction, name: nil) == .main else {
+    defer { unsafe transaction.abort() }
+    guard try transaction.openDatabase(name: nil) == .main else {
       throw LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
     }
   }
@@ -384,7 +382,7 @@ struct Registry {
   private struct Entry {
     let number: Int
     let directory: FileIdentity
-    var control: UnsafeMutablePointer<Control>?
+    var control: ControlReference?
     /// Also `nil` during the object's `deinit`; the entry stays until the C environment is closed.
     weak var environment: Environment?
     /// `nil` during the first open.
@@ -403,7 +401,7 @@ struct Registry {
   private nonisolated(unsafe) static var shared = Registry()
 
   /// Runs `body` under the registry's lock. `body` must not release an environment's last reference.
-  static func withLock<R>(_ body: (inout Registry) -> R) -> R { mutex.withLock { body(&shared) } }
+  static func withLock<R>(_ body: (inout Registry) -> R) -> R { mutex.withLock { unsafe body(&shared) } }
 
   // MARK: -
 
@@ -456,22 +454,22 @@ struct Registry {
   mutating func cancel(_ number: Int) { entries.removeAll { $0.number == number } }
 
   /// Makes openers of these files wait while the caller closes or reopens them.
-  mutating func setBusy(_ control: UnsafeMutablePointer<Control>, _ isBusy: Bool) {
+  mutating func setBusy(_ control: ControlReference, _ isBusy: Bool) {
     guard let index = index(of: control) else { return }
     entries[index].isBusy = isBusy
   }
 
   /// Records the environment's new files.
-  mutating func update(_ control: UnsafeMutablePointer<Control>, _ files: EnvironmentFiles) {
+  mutating func update(_ control: ControlReference, _ files: EnvironmentFiles) {
     guard let index = index(of: control) else { return }
     entries[index].files = files
   }
 
-  mutating func remove(_ control: UnsafeMutablePointer<Control>) { entries.removeAll { $0.control == control } }
+  mutating func remove(_ control: ControlReference) { entries.removeAll { $0.control == control } }
 
-  func files(of control: UnsafeMutablePointer<Control>) -> EnvironmentFiles? {
+  func files(of control: ControlReference) -> EnvironmentFiles? {
     index(of: control).flatMap { entries[$0].files }
   }
 
-  private func index(of control: UnsafeMutablePointer<Control>) -> Int? { entries.firstIndex { $0.control == control } }
+  private func index(of control: ControlReference) -> Int? { entries.firstIndex { $0.control == control } }
 }

@@ -26,10 +26,10 @@ public final class Environment: @unchecked Sendable {
   let options: Options
   /// The `MDB_env`. Valid until `control` is finished, and not while `isLost`. Changed only while no operation runs:
   /// see ``adopt(_:)`` and ``reopen()``.
-  var handle: OpaquePointer
+  var handle: EnvironmentHandle
   /// Whether `handle` was closed and its files could not be reopened. Guarded by `writerMutex`.
   var isLost = false
-  let control: UnsafeMutablePointer<Control>
+  let control: ControlReference
   let slots: ReaderSlots
   let writerMutex = ConditionLock()
   /// The directory, even if moved. `nil` once the environment has ended. Guarded by `writerMutex`.
@@ -52,19 +52,18 @@ public final class Environment: @unchecked Sendable {
     place = opened.directory
     directory = opened.directory.path
     self.options = options
-    maxKeySize = Int(Calls.maxKeySize(handle))
+    maxKeySize = handle.maxKeySize
     slots = ReaderSlots(count: options.readerPoolSize, kept: options.keptReaders)
-    control = .allocate(capacity: 1)
-    control.initialize(to: Control(metaPages))
+    control = ControlReference(to: Control(metaPages))
   }
 
   deinit {
     // Threads that want the files wait until the entry is removed.
     if !control.pointee.current.contains(.finished) { endHandles() }
     Registry.withLock { $0.remove(control) }
-    slots.deallocate()
-    control.deinitialize(count: 1)
-    control.deallocate()
+    // Transactions retain the environment.
+    unsafe slots.deallocate()
+    unsafe control.deallocate()
   }
 
   /// Whether the last ``close()`` was called, so that operations fail.
@@ -87,7 +86,9 @@ public final class Environment: @unchecked Sendable {
   /// Prefetches the first memory that a lookup in the main database reads, before its transaction begins, which takes
   /// as long.
   @inline(__always)
-  package func prefetch(_ key: UnsafeRawBufferPointer) { control.pointee.hints.prefetch(PathHints.hash(key)) }
+  package func prefetch(_ key: UnsafeRawBufferPointer) {
+    unsafe control.pointee.hints.prefetch(TreeKey(key).hash)
+  }
 
   /// Changes with ``adopt(_:)`` and ``reopen()``.
   package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
@@ -112,18 +113,14 @@ public final class Environment: @unchecked Sendable {
     if isLost { return }
     control.pointee.forgetMap()
     endPool()
-    Calls.close(handle)
+    // No operation runs.
+    unsafe handle.close()
     locks = nil
   }
 
   /// Aborts the pool's transactions. No read may be running.
   func endPool() {
-    for index in 0..<slots.count {
-      if let transaction = slots[index].transaction {
-        Calls.abort(transaction)
-        slots[index].transaction = nil
-      }
-    }
+    for index in 0..<slots.count { slots[index].endTransaction() }
   }
 }
 
@@ -221,26 +218,19 @@ extension Environment {
   ///
   /// - Parameter force: Flush even with ``SyncMode/noSync``.
   public func sync(force: Bool) throws(LMDBError) {
-    try use("Environment.sync") { () throws(LMDBError) in try Calls.sync(handle, force: force) }
+    try use("Environment.sync") { () throws(LMDBError) in try handle.sync(force: force) }
   }
 
   /// Frees the reader slots of dead processes (`mdb_reader_check`). Returns their number.
   public func checkReaders() throws(LMDBError) -> Int {
     try use("Environment.checkReaders") { () throws(LMDBError) in
-      try changingReaderTable { () throws(LMDBError) in try Calls.checkReaders(handle) }
+      try changingReaderTable { () throws(LMDBError) in try handle.checkReaders() }
     }
   }
 
   /// The environment's sizes and numbers (`mdb_env_info`, `mdb_env_stat`).
   package func info() throws(LMDBError) -> Info {
-    try use("Environment.info") { () throws(LMDBError) in
-      let information = try Calls.information(handle)
-      return Info(
-        mapSize: information.me_mapsize, lastPageNumber: information.me_last_pgno,
-        lastTransactionID: UInt64(truncatingIfNeeded: information.me_last_txnid),
-        maxReaders: Int(information.me_maxreaders), readersInUse: Int(information.me_numreaders),
-        main: Statistics(try Calls.statistics(handle)))
-    }
+    try use("Environment.info") { () throws(LMDBError) in try handle.info() }
   }
 
   /// Opens a named database, creating it if necessary (`mdb_dbi_open`).
@@ -261,13 +251,13 @@ extension Environment {
     let transaction = try beginAsWriter(flags: options.isReadOnly ? MDB_RDONLY : 0)
     let database: Database
     do throws(LMDBError) {
-      database = try Calls.openDatabase(transaction, name: name, flags: options.isReadOnly ? 0 : MDB_CREATE)
+      database = try transaction.openDatabase(name: name, flags: options.isReadOnly ? 0 : MDB_CREATE)
     } catch {
-      Calls.abort(transaction)
+      unsafe transaction.abort()
       throw error
     }
     // Even when read-only: an abort would close the handle again.
-    try Calls.commit(transaction)
+    try unsafe transaction.commit()
     databases[name] = database
     return database
   }
@@ -337,7 +327,7 @@ public struct Statistics: Sendable, Equatable {
 final class WriterState {
   /// A cursor over the main database, shared by updates: in a sorted batch the next key is usually on its current page
   /// and needs no descent.
-  var cursor: OpaquePointer?
+  var cursor: CursorHandle?
 
   /// A change failed midway; the transaction must not be committed.
   var isDoomed = false
@@ -351,20 +341,41 @@ final class WriterState {
   }
 
   /// The shared cursor, opened on first use in a transaction.
-  func mainCursor(_ transaction: OpaquePointer) throws(LMDBError) -> OpaquePointer {
+  func mainCursor(_ transaction: TransactionHandle) throws(LMDBError) -> CursorHandle {
     if let cursor { return cursor }
-    let opened = try Calls.openCursor(transaction, .main)
+    let opened = try transaction.openCursor(.main)
     cursor = opened
     return opened
   }
 
   func closeCursor() {
-    if let cursor { Calls.closeCursor(cursor) }
+    if let cursor { unsafe cursor.close() }
     cursor = nil
   }
 }
 
-/// The environment's state for transactions, at a stable address. Outlives every one of them.
+/// A reference to an environment's ``Control`` at its stable address, without counting references, which would cost up to
+/// a third of each change.
+// @safe: the environment deallocates it as its last act, and every user of it keeps the environment alive.
+@safe struct ControlReference: Equatable {
+  private let pointer: UnsafeMutablePointer<Control>
+
+  init(to control: consuming Control) {
+    unsafe pointer = .allocate(capacity: 1)
+    unsafe pointer.initialize(to: control)
+  }
+
+  var pointee: Control {
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
+  }
+
+  @unsafe func deallocate() {
+    unsafe pointer.deinitialize(count: 1)
+    unsafe pointer.deallocate()
+  }
+}
+
+/// The environment's state for transactions. Outlives every one of them.
 struct Control: ~Copyable {
   /// Reasons to refuse operations; 0 while the environment is open.
   struct Gate: OptionSet {
@@ -435,25 +446,22 @@ struct Control: ~Copyable {
 
   /// Derives the map's address from a value in it, as LMDB does not provide it. The caller's snapshot keeps the map in
   /// place.
-  func learnMap(of value: UnsafeRawBufferPointer, _ transaction: OpaquePointer) {
+  func learnMap(of value: UnsafeRawBufferPointer, _ transaction: TransactionHandle) {
     #if _endian(little)
       let pageSize = metaPages.pageSize
-      guard pageSize == MemoryMap.pageSize, let address = value.baseAddress,
-        let environment = Calls.environment(of: transaction)
-      else { return }
+      guard pageSize == MemoryMap.pageSize else { return }
       let size: Int
-      do throws(LMDBError) { size = try Calls.information(environment).me_mapsize } catch { return }
+      do throws(LMDBError) { size = try transaction.environment.info().mapSize } catch { return }
       let pages = UInt64(size / pageSize)
       // A value lies in a page that begins with its own number, or after the page that does.
-      let page = UnsafeRawPointer(bitPattern: UInt(bitPattern: address) & ~UInt(pageSize - 1))
-      guard let page else { return }
-      let number = page.load(as: UInt64.self)
-      guard number >= 2, number < pages, UInt(bitPattern: page) / UInt(pageSize) > number,
-        let base = UnsafeRawPointer(bitPattern: UInt(bitPattern: page) - UInt(number) * UInt(pageSize)),
-        cplatform_is_resident(base, 2 * pageSize) == 1, metaPages.isShown(at: base)
+      let page = UInt(bitPattern: value.baseAddress) & ~UInt(pageSize - 1)
+      guard let number = unsafe UnsafePointer<UInt64>(bitPattern: page)?.pointee, number >= 2, number < pages,
+        page / UInt(pageSize) > number
       else { return }
+      let base = page - UInt(number) * UInt(pageSize)
+      guard metaPages.isShown(at: base) else { return }
       mapPages.store(pages, ordering: .relaxed)
-      map.store(UInt(bitPattern: base), ordering: .releasing)
+      map.store(base, ordering: .releasing)
     #endif
   }
 

@@ -5,24 +5,29 @@ import Synchronization
 ///
 /// The first ones keep their reader table slots when their snapshots end; the others, used under load, release them.
 // @unchecked: the pointer never changes, and a slot's contents belong to the thread that made it busy.
-package struct ReaderSlots: @unchecked Sendable {
+// @safe: as for a slot.
+@safe package struct ReaderSlots: @unchecked Sendable {
   private let base: UnsafeMutableRawPointer
   package let count: Int
   /// The number of slots that keep their reader table slots.
   package let kept: Int
 
   package init(count: Int, kept: Int) {
-    base = .allocate(byteCount: count * ReaderSlot.size, alignment: ReaderSlot.size)
+    unsafe base = .allocate(byteCount: count * ReaderSlot.size, alignment: ReaderSlot.size)
     self.count = count
     self.kept = min(max(1, kept), count)
-    for index in 0..<count {
-      self[index].initialize()
-    }
+    for index in 0..<count { unsafe contents(index).initialize(to: ReaderSlot.Contents()) }
+  }
+
+  @inline(__always)
+  private func contents(_ index: Int) -> UnsafeMutablePointer<ReaderSlot.Contents> {
+    unsafe (base + index &* ReaderSlot.size).assumingMemoryBound(to: ReaderSlot.Contents.self)
   }
 
   @inline(__always)
   subscript(index: Int) -> ReaderSlot {
-    ReaderSlot(at: base + index &* ReaderSlot.size)
+    precondition(index >= 0 && index < count)
+    return unsafe ReaderSlot(contents(index), keepsPlace: index < kept)
   }
 
   /// The slot that the calling thread tries first: a multiplicative hash of the thread's identity over the kept slots.
@@ -33,95 +38,81 @@ package struct ReaderSlots: @unchecked Sendable {
     return Int(truncatingIfNeeded: ((hash >> 32) &* UInt64(truncatingIfNeeded: kept)) >> 32)
   }
 
-  @inline(__always)
-  func keepsPlace(_ slot: ReaderSlot) -> Bool { slot.base < base + kept &* ReaderSlot.size }
-
   var allFree: Bool {
     (0..<count).allSatisfy { self[$0].isFree }
   }
 
-  package func deallocate() {
-    for index in 0..<count {
-      self[index].deinitialize()
-    }
-    base.deallocate()
+  @unsafe package func deallocate() {
+    for index in 0..<count { unsafe contents(index).deinitialize(count: 1) }
+    unsafe base.deallocate()
   }
 }
 
-/// A pointer to one slot of the reader pool: an LMDB read transaction, reset while the slot is free.
+/// One slot of the reader pool: an LMDB read transaction, reset while the slot is free.
 ///
 /// A slot fills 128 bytes (two cache lines, or one on Apple silicon) to avoid false sharing.
-struct ReaderSlot {
-  static let size = 128
-  private static let free: UInt32 = 0
-  private static let busy: UInt32 = 1
-  private static let transactionOffset = 8
+// @safe: the environment frees the slots as its last act, and every user of one keeps the environment alive.
+@usableFromInline
+@safe struct ReaderSlot {
+  fileprivate static let size = 128
 
-  let base: UnsafeMutableRawPointer
-
-  @inline(__always)
-  init(at base: UnsafeMutableRawPointer) {
-    self.base = base
+  fileprivate struct Contents: ~Copyable {
+    let isBusy = Atomic<Bool>(false)
+    var transaction: TransactionHandle?
   }
 
-  @inline(__always)
-  private var state: UnsafeMutablePointer<Atomic<UInt32>> {
-    base.assumingMemoryBound(to: Atomic<UInt32>.self)
-  }
+  private let pointer: UnsafeMutablePointer<Contents>
+  /// Whether it keeps its reader table slot when its snapshot ends.
+  let keepsPlace: Bool
 
   @inline(__always)
-  private var place: UnsafeMutablePointer<OpaquePointer?> {
-    (base + Self.transactionOffset).assumingMemoryBound(to: OpaquePointer?.self)
+  fileprivate init(_ pointer: UnsafeMutablePointer<Contents>, keepsPlace: Bool) {
+    unsafe self.pointer = pointer
+    self.keepsPlace = keepsPlace
+  }
+
+  private var contents: Contents {
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
+    @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
   }
 
   /// Owned by the thread that made the slot busy. `nil` until first used.
   @inline(__always)
-  var transaction: OpaquePointer? {
-    get { place.pointee }
-    nonmutating set { place.pointee = newValue }
+  var transaction: TransactionHandle? {
+    get { contents.transaction }
+    nonmutating set { contents.transaction = newValue }
   }
 
-  func initialize() {
-    state.initialize(to: Atomic(Self.free))
-    (base + Self.transactionOffset).initializeMemory(as: OpaquePointer?.self, to: nil)
-  }
-
-  func deinitialize() {
-    state.deinitialize(count: 1)
-    place.deinitialize(count: 1)
+  /// Aborts the slot's transaction, which must not be used any more.
+  func endTransaction() {
+    if let transaction { unsafe transaction.abort() }
+    transaction = nil
   }
 
   @inline(__always)
   func take() -> Bool {
     // Load first: a failing exchange would take the cache line from its owner.
-    state.pointee.load(ordering: .relaxed) == Self.free
-      && state.pointee.compareExchange(
-        expected: Self.free, desired: Self.busy, ordering: .sequentiallyConsistent
-      ).exchanged
+    !contents.isBusy.load(ordering: .relaxed)
+      && contents.isBusy.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
   }
 
   @inline(__always)
-  func giveBack() {
-    state.pointee.store(Self.free, ordering: .releasing)
-  }
+  func giveBack() { contents.isBusy.store(false, ordering: .releasing) }
 
-  var isFree: Bool {
-    state.pointee.load(ordering: .sequentiallyConsistent) == Self.free
-  }
+  var isFree: Bool { !contents.isBusy.load(ordering: .sequentiallyConsistent) }
 }
 
 /// A renewed read transaction and the busy slot it lives in.
 @usableFromInline
 struct ReaderLease {
-  /// The address of the `ReaderSlot`.
-  @usableFromInline let slot: UnsafeMutableRawPointer
-  @usableFromInline let transaction: OpaquePointer
+  let slot: ReaderSlot
+  let transaction: TransactionHandle
   /// The environment's, which ends the lease itself when its `withReadTransaction` returns.
-  let control: UnsafeMutablePointer<Control>
+  let control: ControlReference
 
   @inline(__always)
-  init(slot: ReaderSlot, transaction: OpaquePointer, _ control: UnsafeMutablePointer<Control>) {
-    self.slot = slot.base
+  init(slot: ReaderSlot, transaction: TransactionHandle, _ control: ControlReference) {
+    self.slot = slot
     self.transaction = transaction
     self.control = control
   }

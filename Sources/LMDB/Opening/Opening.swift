@@ -25,7 +25,7 @@ package struct DataFileState: Equatable, Sendable {
     var second = first
     guard try file.read(&first) else { return nil }
     // The first page gives the second one's offset: `mm_psize`.
-    let pageSize = first.withUnsafeBytes { Int($0.loadUnaligned(fromByteOffset: 40, as: UInt32.self)) }
+    let pageSize = unsafe Int(first.span.bytes.load(at: 40, as: UInt32.self))
     guard pageSize >= Self.metaLength, try file.read(&second, at: pageSize) else { return nil }
     words = [
       status.identity.device, status.identity.inode, UInt64(status.size),
@@ -119,7 +119,9 @@ package struct DataFileMark: Sendable {
   }
 }
 
-private func hash(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, 0) } }
+private func hash(_ bytes: [UInt8]) -> UInt64 {
+  unsafe bytes.withUnsafeBytes { unsafe cxxhash_64($0.baseAddress, $0.count, 0) }
+}
 
 extension DataFileVerifier {
   /// Checks a file that others have verified and may be writing: no page in use may be past its end.
@@ -129,7 +131,7 @@ extension DataFileVerifier {
     _ = try betweenCommits(directory) { () throws(DataFileError) in
       // Free pages at the end may be missing from the file. Only a full read shows whether they are free.
       guard let meta = try checkMeta(directory: directory), !meta.isWhole else { return nil }
-      return try verify(directory: directory)
+      return try unsafe verify(directory: directory)
     }
   }
 

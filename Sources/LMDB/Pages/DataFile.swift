@@ -33,17 +33,20 @@ struct DataFile: ~Copyable {
 
   /// Fills `buffer` from `offset`; `false` if the file ends before.
   borrowing func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DataFileError) -> Bool {
-    do throws(SystemError) { return try file.read(buffer, at: offset) } catch { throw .unreadable(LMDBError(error)) }
+    try reading { () throws(SystemError) in try unsafe file.read(buffer, at: offset) }
+  }
+
+  borrowing func read(_ bytes: inout [UInt8], at offset: Int) throws(DataFileError) -> Bool {
+    try reading { () throws(SystemError) in try file.read(&bytes, at: offset) }
   }
 
   /// Reads a meta page by pread(2).
   borrowing func meta(_ number: UInt64, at offset: Int) throws(DataFileError) -> MetaPage {
-    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: MetaPage.length, alignment: 8)
-    defer { bytes.deallocate() }
+    var bytes = [UInt8](repeating: 0, count: MetaPage.length)
     try require(
-      try read(bytes, at: offset), number == 0 ? .notDatabase : .truncated, number,
+      try read(&bytes, at: offset), number == 0 ? .notDatabase : .truncated, number,
       "the file ends in it, after \(size) bytes")
-    return MetaPage(UnsafeRawPointer(bytes.baseAddress!))
+    return unsafe MetaPage(bytes.span.bytes)
   }
 }
 

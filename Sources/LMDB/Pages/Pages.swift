@@ -8,7 +8,8 @@ import Synchronization
 ///
 /// The initializer and ``node(_:)`` check only that, for lookups in the map. ``init(checking:number:size:)`` and
 /// ``checkedNode(_:)`` check all that LMDB relies on, for files that are not trusted yet.
-struct TreePage {
+// @safe: reads stay within the page, which belongs to a snapshot or a buffer that outlives this.
+@safe struct TreePage {
   /// `offsetof(MDB_page, mp_ptrs)`
   static let headerSize = 16
   /// `offsetof(MDB_node, mn_data)`
@@ -21,7 +22,7 @@ struct TreePage {
   /// `CURSOR_STACK`
   static let mostLevels = 32
 
-  let base: UnsafeRawPointer
+  private let base: UnsafeRawPointer
   let isLeaf: Bool
   let count: Int
   private let size: Int
@@ -31,18 +32,19 @@ struct TreePage {
   /// - Parameter base: `size` bytes, aligned to 8.
   @inline(__always)
   init?(_ base: UnsafeRawPointer, number: UInt64, size: Int) {
-    let flags = base.load(fromByteOffset: 10, as: UInt16.self)
-    let lower = Int(base.load(fromByteOffset: 12, as: UInt16.self))
-    guard base.load(as: UInt64.self) == number, flags == Self.leaf || flags == Self.branch, lower >= Self.headerSize,
-      lower <= size
+    let flags = unsafe base.load(fromByteOffset: 10, as: UInt16.self)
+    let lower = unsafe Int(base.load(fromByteOffset: 12, as: UInt16.self))
+    guard unsafe base.load(as: UInt64.self) == number, flags == Self.leaf || flags == Self.branch,
+      lower >= Self.headerSize, lower <= size
     else { return nil }
-    self.base = base
+    unsafe self.base = base
     self.size = size
     isLeaf = flags == Self.leaf
     count = (lower &- Self.headerSize) >> 1
   }
 
-  struct Node {
+  // @safe: as the page, which its header and key are in.
+  @safe struct Node {
     /// `F_BIGDATA`, `F_SUBDATA`
     static let bigData: UInt16 = 1
     static let subData: UInt16 = 2
@@ -53,54 +55,71 @@ struct TreePage {
     fileprivate let room: Int
 
     @inline(__always)
-    var key: UnsafeRawPointer { base + TreePage.nodeHeaderSize }
-
-    var keyBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: key, count: keyCount) }
-
-    /// Leaf only: the bytes after the key.
-    @inline(__always)
-    var data: UnsafeRawPointer { base + TreePage.nodeHeaderSize + keyCount }
+    fileprivate init(_ base: UnsafeRawPointer, keyCount: Int, room: Int) {
+      unsafe self.base = base
+      self.keyCount = keyCount
+      self.room = room
+    }
 
     @inline(__always)
-    var flags: UInt16 { base.load(fromByteOffset: 4, as: UInt16.self) }
+    var key: TreeKey { unsafe TreeKey(base + TreePage.nodeHeaderSize, count: keyCount) }
+
+    @inline(__always)
+    var flags: UInt16 { unsafe base.load(fromByteOffset: 4, as: UInt16.self) }
 
     /// Leaf only: the value's size in bytes, inline or not. Nodes are at even addresses only.
     @inline(__always)
-    var dataSize: Int { Int(base.loadUnaligned(as: UInt32.self)) }
+    var dataSize: Int { Int(firstHalf) }
 
     /// Branch only: the child's page number, 48 bits.
     @inline(__always)
-    var child: UInt64 { UInt64(base.loadUnaligned(as: UInt32.self)) | UInt64(flags) << 32 }
-
-    /// Leaf only: the number of a large value's first page.
-    var overflowPage: UInt64 { data.loadUnaligned(as: UInt64.self) }
+    var child: UInt64 { UInt64(firstHalf) | UInt64(flags) << 32 }
 
     @inline(__always)
-    func holds(_ count: Int) -> Bool { count <= room }
+    private var firstHalf: UInt32 { unsafe base.loadUnaligned(as: UInt32.self) }
+
+    /// Leaf only: bytes after the key; `nil` if the page ends before.
+    @inline(__always)
+    func data(_ count: Int) -> UnsafeRawBufferPointer? {
+      if count > room { return nil }
+      return unsafe UnsafeRawBufferPointer(start: base + TreePage.nodeHeaderSize + keyCount, count: count)
+    }
+
+    /// Leaf only: the number of a large value's first page.
+    var overflowPage: UInt64? {
+      guard flags == Self.bigData, let data = unsafe data(8) else { return nil }
+      return unsafe data.loadUnaligned(as: UInt64.self)
+    }
 
     /// The entry's size in the page, in bytes.
     func paddedSize(dataSize: Int) -> Int { (TreePage.nodeHeaderSize + keyCount + dataSize + 1) & ~1 }
   }
 
   @inline(__always)
-  private func offset(_ slot: Int) -> Int {
-    Int(base.load(fromByteOffset: Self.headerSize &+ 2 &* slot, as: UInt16.self))
+  private func offset(_ slot: Int) -> Int? {
+    guard slot >= 0, slot < count else { return nil }
+    return unsafe Int(base.load(fromByteOffset: Self.headerSize &+ 2 &* slot, as: UInt16.self))
   }
 
-  /// - Parameter slot: Less than `count`.
+  /// The offset of an entry of this page.
+  @inline(__always)
+  func offset(of node: Node) -> Int { size &- node.room &- node.keyCount &- Self.nodeHeaderSize }
+
+  /// Returns `nil` if there is no such entry in the page.
   @inline(__always)
   func node(_ slot: Int) -> Node? {
-    let offset = offset(slot)
-    guard offset & 1 == 0, offset &+ Self.nodeHeaderSize <= size else { return nil }
-    let node = base + offset
-    let keyCount = Int(node.load(fromByteOffset: 6, as: UInt16.self))
+    guard let offset = offset(slot), offset & 1 == 0, offset &+ Self.nodeHeaderSize <= size else { return nil }
+    let node = unsafe base + offset
+    let keyCount = unsafe Int(node.load(fromByteOffset: 6, as: UInt16.self))
     let room = size &- offset &- Self.nodeHeaderSize &- keyCount
     guard room >= 0 else { return nil }
-    return Node(base: node, keyCount: keyCount, room: room)
+    return unsafe Node(node, keyCount: keyCount, room: room)
   }
 
   @inline(__always)
-  func prefetch(_ slot: Int) { cplatform_prefetch(base + offset(slot)) }
+  func prefetch(_ slot: Int) {
+    if let offset = offset(slot) { unsafe cplatform_prefetch(base + offset) }
+  }
 
   /// Prefetches the seven entries that the first three steps of a binary search may compare with.
   @inline(__always)
@@ -111,19 +130,21 @@ struct TreePage {
 
   // MARK: Files that are not trusted yet
 
-  var number: UInt64 { base.load(as: UInt64.self) }
+  var number: UInt64 { unsafe base.load(as: UInt64.self) }
   /// The start of the entries.
-  private var upper: Int { Int(base.load(fromByteOffset: 14, as: UInt16.self)) }
+  private var upper: Int { unsafe Int(base.load(fromByteOffset: 14, as: UInt16.self)) }
 
   init(checking base: UnsafeRawPointer, number: UInt64, size: Int) throws(DataFileError) {
-    let recorded = base.load(as: UInt64.self)
+    let bytes = unsafe UnsafeRawBufferPointer(start: base, count: size).bytes
+    let recorded = bytes.load(as: UInt64.self)
     try require(recorded == number, .pageNumber, number, "the page says it is page \(recorded)")
-    let flags = base.load(fromByteOffset: 10, as: UInt16.self)
+    let flags = bytes.load(at: 10, as: UInt16.self)
     try require(
       flags == Self.branch || flags == Self.leaf, .pageFlags, number, "a page of a tree has the flags \(flags)")
-    let lower = base.load(fromByteOffset: 12, as: UInt16.self)
-    let upper = base.load(fromByteOffset: 14, as: UInt16.self)
-    guard let page = TreePage(base, number: number, size: size), lower & 1 == 0, lower <= upper, upper <= size else {
+    let lower = bytes.load(at: 12, as: UInt16.self)
+    let upper = bytes.load(at: 14, as: UInt16.self)
+    guard let page = unsafe TreePage(base, number: number, size: size), lower & 1 == 0, lower <= upper, upper <= size
+    else {
       throw .finding(DataFileFinding(.bounds, page: number, "free from \(lower) to \(upper) of \(size) bytes"))
     }
     self = page
@@ -131,8 +152,8 @@ struct TreePage {
 
   @inline(__always)
   func checkedNode(_ slot: Int) throws(DataFileError) -> Node {
-    guard let node = node(slot), node.base - base >= upper else {
-      throw .finding(DataFileFinding(.node, page: number, "entry \(slot) is said to be at \(offset(slot))"))
+    guard let node = node(slot), offset(of: node) >= upper else {
+      throw .finding(DataFileFinding(.node, page: number, "entry \(slot) is said to be at \(offset(slot) ?? 0)"))
     }
     return node
   }
@@ -153,21 +174,18 @@ struct OverflowPage {
   let pages: UInt64
 
   /// Returns `nil` if no large value begins there.
-  @inline(__always)
-  init?(_ base: UnsafeRawPointer, number: UInt64) {
-    guard base.load(as: UInt64.self) == number, base.load(fromByteOffset: 10, as: UInt16.self) == Self.flag else {
-      return nil
-    }
-    pages = UInt64(base.load(fromByteOffset: 12, as: UInt32.self))
+  init?(_ page: RawSpan, number: UInt64) {
+    guard page.load(as: UInt64.self) == number, page.load(at: 10, as: UInt16.self) == Self.flag else { return nil }
+    pages = UInt64(page.load(at: 12, as: UInt32.self))
   }
 
   /// - Parameter parent: The page that refers to it.
   init(
-    checking base: UnsafeRawPointer, number: UInt64, valueSize: Int, pageSize: Int, from parent: UInt64
+    checking page: RawSpan, number: UInt64, valueSize: Int, pageSize: Int, from parent: UInt64
   ) throws(DataFileError) {
-    let recorded = base.load(as: UInt64.self)
+    let recorded = page.load(as: UInt64.self)
     try require(recorded == number, .pageNumber, number, "the page says it is page \(recorded)")
-    guard let page = OverflowPage(base, number: number) else {
+    guard let page = OverflowPage(page, number: number) else {
       throw .finding(DataFileFinding(.pageFlags, page: number, "page \(parent) takes it for a large value's"))
     }
     let needed = UInt64((TreePage.headerSize - 1 + valueSize) / pageSize + 1)
@@ -211,16 +229,16 @@ struct MetaPage: Equatable {
   let transactionID: UInt64
 
   /// - Parameter page: At least ``length`` bytes.
-  init(_ page: UnsafeRawPointer) {
-    number = page.loadUnaligned(as: UInt64.self)
-    flags = page.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
-    magic = page.loadUnaligned(fromByteOffset: Offset.magic, as: UInt32.self)
-    version = page.loadUnaligned(fromByteOffset: Offset.version, as: UInt32.self)
-    mapSize = page.loadUnaligned(fromByteOffset: Offset.mapSize, as: UInt64.self)
-    free = DatabaseRecord(page + Offset.free)
-    main = DatabaseRecord(page + Offset.main)
-    lastPage = page.loadUnaligned(fromByteOffset: Offset.lastPage, as: UInt64.self)
-    transactionID = page.loadUnaligned(fromByteOffset: Offset.transactionID, as: UInt64.self)
+  init(_ page: RawSpan) {
+    number = page.load(as: UInt64.self)
+    flags = page.load(at: 10, as: UInt16.self)
+    magic = page.load(at: Offset.magic, as: UInt32.self)
+    version = page.load(at: Offset.version, as: UInt32.self)
+    mapSize = page.load(at: Offset.mapSize, as: UInt64.self)
+    free = DatabaseRecord(page, at: Offset.free)
+    main = DatabaseRecord(page, at: Offset.main)
+    lastPage = page.load(at: Offset.lastPage, as: UInt64.self)
+    transactionID = page.load(at: Offset.transactionID, as: UInt64.self)
   }
 
   /// LMDB stores the page size in the padding of the free list's record.
@@ -277,16 +295,16 @@ struct DatabaseRecord: Equatable {
   let entries: UInt64
   let root: UInt64
 
-  /// - Parameter bytes: At least ``size`` bytes.
-  init(_ bytes: UnsafeRawPointer) {
-    pad = bytes.loadUnaligned(as: UInt32.self)
-    flags = bytes.loadUnaligned(fromByteOffset: Offset.flags, as: UInt16.self)
-    depth = bytes.loadUnaligned(fromByteOffset: Offset.depth, as: UInt16.self)
-    branchPages = bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-    leafPages = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
-    overflowPages = bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
-    entries = bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self)
-    root = bytes.loadUnaligned(fromByteOffset: Offset.root, as: UInt64.self)
+  /// - Parameter bytes: At least ``size`` bytes from `start` on.
+  init(_ bytes: RawSpan, at start: Int = 0) {
+    pad = bytes.load(at: start, as: UInt32.self)
+    flags = bytes.load(at: start + Offset.flags, as: UInt16.self)
+    depth = bytes.load(at: start + Offset.depth, as: UInt16.self)
+    branchPages = bytes.load(at: start + 8, as: UInt64.self)
+    leafPages = bytes.load(at: start + 16, as: UInt64.self)
+    overflowPages = bytes.load(at: start + 24, as: UInt64.self)
+    entries = bytes.load(at: start + 32, as: UInt64.self)
+    root = bytes.load(at: start + Offset.root, as: UInt64.self)
   }
 
   var isEmpty: Bool { root == Self.noRoot }
@@ -306,39 +324,42 @@ struct DatabaseRecord: Equatable {
 /// `mdb_env_info` reads the same words through the environment's map, which disappears briefly while the map grows and
 /// for good on close. This mapping lives as long as the `Environment` object, so two loads read the number at any time
 /// without a lock.
-// @unchecked: the pointers never change, and the words behind them are read atomically.
-struct MetaPages: @unchecked Sendable {
+// @unchecked: the pointer never changes, and the words behind it are read atomically.
+// @safe: the pages stay mapped as long as `map`.
+@safe struct MetaPages: @unchecked Sendable {
   private let map: MemoryMap
   private let base: UnsafeMutableRawPointer
   let pageSize: Int
-  private let first: UnsafePointer<Atomic<UInt64>>
-  private let second: UnsafePointer<Atomic<UInt64>>
 
   /// - Throws: `.versionMismatch` if the pages are not laid out as expected.
   init(descriptor: Int32, pageSize: Int) throws(LMDBError) {
     map = try system { () throws(SystemError) in
       try MemoryMap(descriptor: descriptor, path: EnvironmentFiles.dataName, size: 2 * pageSize, .reading)
     }
-    base = map.base
+    unsafe base = map.base
     self.pageSize = pageSize
-    first = Self.word(base, MetaPage.Offset.transactionID)
-    second = Self.word(base + pageSize, MetaPage.Offset.transactionID)
-    for page in [base, base + pageSize] {
-      let meta = MetaPage(page)
+    for number in 0...1 {
+      let meta = meta(number)
       guard meta.magic == MetaPage.magic, meta.version == MetaPage.version else {
         throw LMDBError(code: .versionMismatch, operation: "Environment.open")
       }
     }
   }
 
+  private func meta(_ number: Int) -> MetaPage {
+    MetaPage(unsafe UnsafeRawBufferPointer(start: base + number * pageSize, count: pageSize).bytes)
+  }
+
+  /// The word of a page that begins at an offset, read atomically.
   @inline(__always)
-  private static func word(_ page: UnsafeRawPointer, _ offset: Int) -> UnsafePointer<Atomic<UInt64>> {
-    (page + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
+  private func word(_ page: Int, _ offset: Int) -> UInt64 {
+    unsafe (base + page &* pageSize + offset).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
+      .load(ordering: .acquiring)
   }
 
   @inline(__always)
   var lastTransactionID: UInt64 {
-    max(first.pointee.load(ordering: .acquiring), second.pointee.load(ordering: .acquiring))
+    max(word(0, MetaPage.Offset.transactionID), word(1, MetaPage.Offset.transactionID))
   }
 
   /// The root, depth and end (last page number + 1) of the main database for a transaction that the caller has a
@@ -349,35 +370,37 @@ struct MetaPages: @unchecked Sendable {
   /// the one in between.
   @inline(__always)
   func mainTree(of transaction: UInt64) -> (root: UInt64, depth: Int, end: UInt64)? {
-    let page = UnsafeRawPointer(transaction & 1 == 0 ? base : base + pageSize)
-    func load(_ offset: Int) -> UInt64 { Self.word(page, offset).pointee.load(ordering: .acquiring) }
-    guard load(MetaPage.Offset.transactionID) == transaction else { return nil }
-    let root = load(MetaPage.Offset.main + DatabaseRecord.Offset.root)
-    let lastPage = load(MetaPage.Offset.lastPage)
-    let depth = (page + MetaPage.Offset.main + DatabaseRecord.Offset.depth).load(as: UInt16.self)
+    let page = Int(truncatingIfNeeded: transaction & 1)
+    guard word(page, MetaPage.Offset.transactionID) == transaction else { return nil }
+    let root = word(page, MetaPage.Offset.main + DatabaseRecord.Offset.root)
+    let lastPage = word(page, MetaPage.Offset.lastPage)
+    // In this machine's byte order, which is little-endian where the map is searched.
+    let header = word(page, MetaPage.Offset.main)
+    let flags = header >> (8 * UInt64(DatabaseRecord.Offset.flags)) & 0xFFFF
+    let depth = header >> (8 * UInt64(DatabaseRecord.Offset.depth))
     // Excludes `MDB_DUPSORT` and keys in another order.
-    guard (page + MetaPage.Offset.main + DatabaseRecord.Offset.flags).load(as: UInt16.self) == 0, root <= lastPage,
-      load(MetaPage.Offset.transactionID) == transaction
+    guard flags == 0, root <= lastPage, word(page, MetaPage.Offset.transactionID) == transaction,
+      word(1 &- page, MetaPage.Offset.transactionID) < transaction
     else { return nil }
-    let other = transaction & 1 == 0 ? second : first
-    guard other.pointee.load(ordering: .acquiring) < transaction else { return nil }
     return (root, Int(depth), lastPage &+ 1)
   }
 
-  /// Whether a readable address holds these two pages.
-  func isShown(at map: UnsafeRawPointer) -> Bool {
-    [0, pageSize].allSatisfy { page in
+  /// Whether an address holds these two pages.
+  func isShown(at address: UInt) -> Bool {
+    let pages = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: 2 * pageSize)
+    guard unsafe cplatform_is_resident(pages.baseAddress, pages.count) == 1 else { return false }
+    let bytes = unsafe pages.bytes
+    return [0, pageSize].allSatisfy { page in
       [0, MetaPage.Offset.magic].allSatisfy { offset in
-        map.load(fromByteOffset: page + offset, as: UInt64.self)
-          == base.load(fromByteOffset: page + offset, as: UInt64.self)
+        bytes.load(at: page + offset, as: UInt64.self) == word(0, page + offset)
       }
     }
   }
 
   /// The map size that the last writer recorded, or more if its pages need it: the size `mdb_env_set_mapsize(0)` takes.
   var recordedMapSize: Int {
-    let isSecond = first.pointee.load(ordering: .acquiring) < second.pointee.load(ordering: .acquiring)
-    let meta = MetaPage(isSecond ? base + pageSize : base)
+    let isSecond = word(0, MetaPage.Offset.transactionID) < word(1, MetaPage.Offset.transactionID)
+    let meta = meta(isSecond ? 1 : 0)
     return Int(clamping: max(meta.mapSize, (meta.lastPage &+ 1) &* UInt64(pageSize)))
   }
 

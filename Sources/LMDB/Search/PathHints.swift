@@ -34,51 +34,38 @@ struct PathHints: ~Copyable {
   /// Hints evicted since the table grew.
   private let evictions = Atomic<UInt64>(0)
 
-  deinit { free(UnsafeMutableRawPointer(bitPattern: allocation.load(ordering: .relaxed))) }
+  deinit { unsafe free(UnsafeMutableRawPointer(bitPattern: allocation.load(ordering: .relaxed))) }
 
-  /// A cheap hash of a key: a collision costs time only.
-  @inline(__always)
-  static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
-    var hash = UInt64(truncatingIfNeeded: key.count) &* 0x9E37_79B9_7F4A_7C15
-    guard let base = key.baseAddress else { return hash }
-    if key.count < 8 {
-      var word: UInt64 = 0
-      for byte in key { word = word << 8 | UInt64(byte) }
-      return fold(hash ^ word, 0xA076_1D64_78BD_642F)
+  /// Eight hints of one cache line.
+  // @safe: a line of the table, which outlives every lookup and is larger than any mask.
+  @safe private struct Line {
+    private let hints: UnsafeMutablePointer<Atomic<UInt64>>
+
+    @inline(__always)
+    init(at address: UInt) { unsafe hints = UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped }
+
+    @inline(__always)
+    subscript(way: Int) -> UInt64 {
+      get { unsafe hints[way & (PathHints.ways - 1)].load(ordering: .relaxed) }
+      nonmutating set { unsafe hints[way & (PathHints.ways - 1)].store(newValue, ordering: .relaxed) }
     }
-    var offset = 0
-    while offset &+ 8 < key.count {
-      hash = fold(hash ^ base.loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xA076_1D64_78BD_642F)
-      offset &+= 8
-    }
-    // The last word overlaps the previous one.
-    let last = base.loadUnaligned(fromByteOffset: key.count &- 8, as: UInt64.self)
-    return fold(hash ^ last, 0xE703_7ED1_A0B4_28DB)
+
+    @inline(__always)
+    func prefetch() { unsafe cplatform_prefetch(hints) }
   }
 
   @inline(__always)
-  private static func fold(_ first: UInt64, _ second: UInt64) -> UInt64 {
-    let product = first.multipliedFullWidth(by: second)
-    return product.high ^ product.low
-  }
+  private func line(_ hash: UInt64) -> Line? { line(hash, mask.load(ordering: .relaxed)) }
 
   @inline(__always)
-  private func line(_ hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>>? {
-    line(hash, mask.load(ordering: .relaxed))
-  }
-
-  @inline(__always)
-  private func line(_ hash: UInt64, _ mask: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>>? {
-    guard let base = UnsafeMutableRawPointer(bitPattern: base.load(ordering: .acquiring)) else { return nil }
-    let number = Int(truncatingIfNeeded: hash & mask)
-    return (base + number &* Self.lineSize).assumingMemoryBound(to: Atomic<UInt64>.self)
+  private func line(_ hash: UInt64, _ mask: UInt64) -> Line? {
+    let base = base.load(ordering: .acquiring)
+    return base == 0 ? nil : Line(at: base + UInt(truncatingIfNeeded: hash & mask) &* UInt(Self.lineSize))
   }
 
   /// Prefetches the line that ``path(_:)`` will read.
   @inline(__always)
-  func prefetch(_ hash: UInt64) {
-    if let line = line(hash) { cplatform_prefetch(line) }
-  }
+  func prefetch(_ hash: UInt64) { line(hash)?.prefetch() }
 
   /// The path for this hash, with the position in the leaf above it, or `nil` if unknown.
   @inline(__always)
@@ -86,13 +73,13 @@ struct PathHints: ~Copyable {
     // Loaded once: the table may grow during the call, and the code below would step out of it.
     let mask = mask.load(ordering: .relaxed)
     guard let line = line(hash, mask) else { return nil }
-    return Self.path(hash, in: line) ?? pathBeforeGrowth(hash, line, mask)
+    return Self.path(hash, in: line) ?? pathBeforeGrowth(hash, mask)
   }
 
   @inline(__always)
-  private static func path(_ hash: UInt64, in line: UnsafeMutablePointer<Atomic<UInt64>>) -> UInt64? {
+  private static func path(_ hash: UInt64, in line: Line) -> UInt64? {
     for way in 0..<ways {
-      let hint = line[way].load(ordering: .relaxed)
+      let hint = line[way]
       if (hint ^ hash) >> tagShift == 0, hint != 0 { return hint & (1 << tagShift - 1) }
     }
     return nil
@@ -100,12 +87,10 @@ struct PathHints: ~Copyable {
 
   /// Looks for the key's line at its place in a table of half the size.
   @inline(never)
-  private func pathBeforeGrowth(
-    _ hash: UInt64, _ line: UnsafeMutablePointer<Atomic<UInt64>>, _ mask: UInt64
-  ) -> UInt64? {
-    guard mask >= UInt64(Self.fewestLines), hash & (mask + 1) >> 1 != 0 else { return nil }
-    let distance = Int(truncatingIfNeeded: (mask + 1) >> 1) &* Self.ways
-    guard let path = Self.path(hash, in: line - distance) else { return nil }
+  private func pathBeforeGrowth(_ hash: UInt64, _ mask: UInt64) -> UInt64? {
+    guard mask >= UInt64(Self.fewestLines), hash & (mask + 1) >> 1 != 0, let line = line(hash, mask >> 1),
+      let path = Self.path(hash, in: line)
+    else { return nil }
     keep(path, hash)
     return path
   }
@@ -117,15 +102,15 @@ struct PathHints: ~Copyable {
     // Prefer the key's own older hint, then a free place, then any.
     var place: Int?
     for way in 0..<Self.ways {
-      let known = line[way].load(ordering: .relaxed)
+      let known = line[way]
       if known != 0, (known ^ hash) >> Self.tagShift == 0 {
-        if known != hint { line[way].store(hint, ordering: .relaxed) }
+        if known != hint { line[way] = hint }
         return
       }
       if known == 0, place == nil { place = way }
     }
     if place == nil { noteEviction() }
-    line[place ?? Int(truncatingIfNeeded: hash >> 32) & (Self.ways - 1)].store(hint, ordering: .relaxed)
+    line[place ?? Int(truncatingIfNeeded: hash >> 32)] = hint
   }
 
   /// Doubles the table once a thirty-second of it was evicted. A hint whose line moved is found at its old place and
@@ -138,15 +123,16 @@ struct PathHints: ~Copyable {
   }
 
   @inline(never)
-  private func allocate(_ hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>>? {
+  private func allocate(_ hash: UInt64) -> Line? {
     // The system provides zeroed pages on first touch.
-    guard let memory = calloc(1, (Self.mostLines + 1) * Self.lineSize) else { return nil }
-    let address = UInt(bitPattern: memory)
-    guard allocation.compareExchange(expected: 0, desired: address, ordering: .relaxed).exchanged else {
-      free(memory)
-      return line(hash)
+    let memory = unsafe calloc(1, (Self.mostLines + 1) * Self.lineSize)
+    let address = unsafe UInt(bitPattern: memory)
+    guard address != 0 else { return nil }
+    if allocation.compareExchange(expected: 0, desired: address, ordering: .relaxed).exchanged {
+      base.store((address + UInt(Self.lineSize - 1)) & ~UInt(Self.lineSize - 1), ordering: .releasing)
+    } else {
+      unsafe free(memory)
     }
-    base.store((address + UInt(Self.lineSize - 1)) & ~UInt(Self.lineSize - 1), ordering: .releasing)
     return line(hash)
   }
 

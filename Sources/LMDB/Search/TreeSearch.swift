@@ -5,9 +5,10 @@ import Synchronization
 ///
 /// LMDB's own search waits for memory at every comparison. This one prefetches its candidates and starts with
 /// ``PathHints``: most repeated lookups compare no other key. Anything that does not look like a page is left to LMDB.
-struct Tree {
+// @safe: the snapshot outlives it and keeps the pages, whose numbers are below `end`, in place.
+@safe struct Tree {
   /// The result of a search.
-  enum Found {
+  @safe enum Found {
     case value(UnsafeRawBufferPointer)
     case absent
     /// LMDB must search instead.
@@ -25,25 +26,28 @@ struct Tree {
   let depth: Int
   let pageSize: Int
   /// The owner of ``Control/hints``. It outlives the snapshot.
-  let control: UnsafeMutablePointer<Control>
+  let control: ControlReference
+
+  /// - Parameter number: Less than `end`.
+  @inline(__always)
+  private func address(of number: UInt64) -> UnsafeRawPointer {
+    unsafe map + Int(truncatingIfNeeded: number) &* pageSize
+  }
 
   @inline(__always)
   func page(_ number: UInt64) -> TreePage? {
     guard number < end else { return nil }
-    return TreePage(map + Int(truncatingIfNeeded: number) &* pageSize, number: number, size: pageSize)
+    return unsafe TreePage(address(of: number), number: number, size: pageSize)
   }
 
   @inline(__always)
   func find(_ key: UnsafeRawBufferPointer) -> Found {
-    guard let base = key.baseAddress, Self.isKey(key) else { return .unknown }
-    let hash = PathHints.hash(key)
-    let key = TreeKey(base: base, count: key.count)
+    let key = unsafe TreeKey(key)
+    guard key.isValid else { return .unknown }
+    let hash = key.hash
     if let path = control.pointee.hints.path(hash), let node = follow(path, key) { return value(of: node) }
     return search(key, hash)
   }
-
-  @inline(__always)
-  static func isKey(_ key: UnsafeRawBufferPointer) -> Bool { key.count >= 1 && key.count <= TreePage.longestKey }
 
   /// The entry that a hint leads to, if it has this key.
   @inline(__always)
@@ -53,8 +57,8 @@ struct Tree {
       if level == depth { prefetchEntry(of: number, path) }
       guard let page = page(number) else { return nil }
       let slot = Int(truncatingIfNeeded: rest) & (Self.slotLimit - 1)
-      guard slot < page.count, let node = page.node(slot) else { return nil }
-      if page.isLeaf { return key.isKey(of: node) ? node : nil }
+      guard let node = page.node(slot) else { return nil }
+      if page.isLeaf { return key == node.key ? node : nil }
       (number, rest) = (node.child, rest >> PathHints.slotBits)
     }
     return nil
@@ -63,13 +67,13 @@ struct Tree {
   /// Prefetches an entry where a hint last saw it, and its record, before the page gives its offset.
   @inline(__always)
   func prefetchEntry(of leaf: UInt64, _ path: UInt64) {
-    guard leaf < end else { return }
     let offset = Int(truncatingIfNeeded: path >> PathHints.pathBits) &* (pageSize / PathHints.offsetUnits)
-    let entry = map + Int(truncatingIfNeeded: leaf) &* pageSize + offset
-    cplatform_prefetch(entry)
-    cplatform_prefetch(entry + 64)
-    cplatform_prefetch(entry + 128)
-    cplatform_prefetch(entry + 192)
+    for line in 0..<4 { prefetchPage(leaf, offset: offset + 64 * line) }
+  }
+
+  @inline(__always)
+  func prefetchPage(_ number: UInt64, offset: Int = 0) {
+    if number < end { unsafe cplatform_prefetch(address(of: number) + offset) }
   }
 
   @inline(never)
@@ -91,7 +95,7 @@ struct Tree {
   /// Stores the path of a search to a leaf's entry.
   @inline(__always)
   func keep(_ path: UInt64, to node: TreePage.Node, of leaf: TreePage, _ hash: UInt64) {
-    let place = UInt64(truncatingIfNeeded: (node.base - leaf.base) &* PathHints.offsetUnits / pageSize)
+    let place = UInt64(truncatingIfNeeded: leaf.offset(of: node) &* PathHints.offsetUnits / pageSize)
     control.pointee.hints.keep(path | place << PathHints.pathBits, hash)
   }
 
@@ -100,32 +104,30 @@ struct Tree {
   func value(of node: TreePage.Node) -> Found {
     let size = node.dataSize
     if _fastPath(node.flags == 0) {
-      guard node.holds(size) else { return .unknown }
-      return .value(UnsafeRawBufferPointer(start: node.data, count: size))
+      return unsafe node.data(size).map { unsafe .value($0) } ?? .unknown
     }
     return overflowValue(of: node, size)
   }
 
   @inline(never)
   private func overflowValue(of node: TreePage.Node, _ size: Int) -> Found {
-    guard node.flags == TreePage.Node.bigData, node.holds(8), node.overflowPage < end else { return .unknown }
-    let number = node.overflowPage
-    let base = map + Int(truncatingIfNeeded: number) &* pageSize
-    guard let first = OverflowPage(base, number: number), first.pages <= end - number,
+    guard let number = node.overflowPage, number < end else { return .unknown }
+    let page = unsafe UnsafeRawBufferPointer(start: address(of: number), count: pageSize)
+    guard let first = OverflowPage(unsafe page.bytes, number: number), first.pages <= end - number,
       UInt64(TreePage.headerSize + size) <= first.pages * UInt64(pageSize)
     else { return .unknown }
-    return .value(UnsafeRawBufferPointer(start: base + TreePage.headerSize, count: size))
+    return unsafe .value(UnsafeRawBufferPointer(start: address(of: number) + TreePage.headerSize, count: size))
   }
 }
 
 extension Tree {
   /// The tree of a snapshot of this process; `nil` while the map's address is unknown.
   @inline(__always)
-  init?(of transaction: OpaquePointer, _ control: UnsafeMutablePointer<Control>) {
-    guard let map = UnsafeRawPointer(bitPattern: control.pointee.map.load(ordering: .acquiring)),
-      let main = control.pointee.metaPages.mainTree(of: Calls.id(transaction))
+  init?(of transaction: TransactionHandle, _ control: ControlReference) {
+    guard let map = unsafe UnsafeRawPointer(bitPattern: control.pointee.map.load(ordering: .acquiring)),
+      let main = control.pointee.metaPages.mainTree(of: transaction.id)
     else { return nil }
-    self.map = map
+    unsafe self.map = map
     root = main.root
     end = min(main.end, control.pointee.mapPages.load(ordering: .relaxed))
     depth = main.depth
@@ -134,51 +136,103 @@ extension Tree {
   }
 }
 
-/// A search key, in LMDB's order: bytewise, prefixes first.
-struct TreeKey {
-  let base: UnsafeRawPointer
+/// A key of a page, or one to search for, in LMDB's order: bytewise, prefixes first.
+// @safe: reads stay within its bytes, which belong to a page or to the caller of a search, who outlive it.
+@safe struct TreeKey: Comparable {
+  private let base: UnsafeRawPointer
   let count: Int
+
+  @inline(__always)
+  init(_ base: UnsafeRawPointer, count: Int) {
+    unsafe self.base = base
+    self.count = count
+  }
+
+  @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer) {
+    // Any address will do for an empty key.
+    unsafe self.init(bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped, count: bytes.count)
+  }
+
+  var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
+
+  @inline(__always)
+  var isValid: Bool { count >= 1 && count <= TreePage.longestKey }
+
+  /// The key of the free list's database.
+  var number: UInt64 { count == 8 ? load(0, as: UInt64.self) : 0 }
+
+  /// A cheap hash: a collision costs time only.
+  @inline(__always)
+  var hash: UInt64 {
+    var hash = UInt64(truncatingIfNeeded: count) &* 0x9E37_79B9_7F4A_7C15
+    if count < 8 {
+      if count == 0 { return hash }
+      var word: UInt64 = 0
+      for offset in 0..<count { word = word << 8 | UInt64(load(offset, as: UInt8.self)) }
+      return Self.fold(hash ^ word, 0xA076_1D64_78BD_642F)
+    }
+    var offset = 0
+    while offset &+ 8 < count {
+      hash = Self.fold(hash ^ load(offset, as: UInt64.self), 0xA076_1D64_78BD_642F)
+      offset &+= 8
+    }
+    // The last word overlaps the previous one.
+    return Self.fold(hash ^ load(count &- 8, as: UInt64.self), 0xE703_7ED1_A0B4_28DB)
+  }
+
+  @inline(__always)
+  private static func fold(_ first: UInt64, _ second: UInt64) -> UInt64 {
+    let product = first.multipliedFullWidth(by: second)
+    return product.high ^ product.low
+  }
 
   /// Compares with a key whose first `equal` bytes are known to match. Sets `equal` to the number of matching bytes, in
   /// whole words.
   ///
   /// - Returns: Negative if this key is less, 0 if equal.
   @inline(__always)
-  func compare(_ node: TreePage.Node, equal: inout Int) -> Int {
-    let other = node.key
-    let shared = min(count, node.keyCount)
+  func compare(_ other: TreeKey, equal: inout Int) -> Int {
+    let shared = min(count, other.count)
     while equal &+ 8 <= shared {
-      let (mine, its) = (word(base, equal), word(other, equal))
+      let (mine, its) = (word(equal), other.word(equal))
       if mine != its { return mine < its ? -1 : 1 }
       equal &+= 8
     }
     if equal < shared {
       if shared >= 8 {
         // The last word overlaps bytes already compared.
-        let (mine, its) = (word(base, shared &- 8), word(other, shared &- 8))
+        let (mine, its) = (word(shared &- 8), other.word(shared &- 8))
         if mine != its { return mine < its ? -1 : 1 }
       } else {
         for offset in equal..<shared {
-          let mine = base.load(fromByteOffset: offset, as: UInt8.self)
-          let its = other.load(fromByteOffset: offset, as: UInt8.self)
+          let (mine, its) = (load(offset, as: UInt8.self), other.load(offset, as: UInt8.self))
           if mine != its { return mine < its ? -1 : 1 }
         }
       }
     }
-    return count &- node.keyCount
+    return count &- other.count
   }
 
-  /// Whether every byte of a page's key matches this one.
   @inline(__always)
-  func isKey(of node: TreePage.Node) -> Bool {
-    if node.keyCount != count { return false }
+  static func == (first: TreeKey, second: TreeKey) -> Bool {
+    if first.count != second.count { return false }
     var equal = 0
-    return compare(node, equal: &equal) == 0
+    return first.compare(second, equal: &equal) == 0
+  }
+
+  static func < (first: TreeKey, second: TreeKey) -> Bool {
+    var equal = 0
+    return first.compare(second, equal: &equal) < 0
   }
 
   @inline(__always)
-  private func word(_ base: UnsafeRawPointer, _ offset: Int) -> UInt64 {
-    UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  private func word(_ offset: Int) -> UInt64 { UInt64(bigEndian: load(offset, as: UInt64.self)) }
+
+  /// Requires that the bytes are in the key.
+  @inline(__always)
+  private func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type) -> T {
+    unsafe base.loadUnaligned(fromByteOffset: offset, as: type)
   }
 }
 
@@ -233,7 +287,7 @@ struct TreeSearch {
     let slot = middle
     guard let page, let node = page.node(slot) else { return .unknown }
     var equal = min(lower, upper)
-    let order = key.compare(node, equal: &equal)
+    let order = key.compare(node.key, equal: &equal)
     if order < 0 {
       (last, upper) = (slot, equal)
       return nil
@@ -242,7 +296,7 @@ struct TreeSearch {
     if order == 0 {
       if page.isLeaf {
         // If the page is not in order, the skipped bytes may differ.
-        guard key.isKey(of: node) else { return .unknown }
+        guard key == node.key else { return .unknown }
         pass(slot)
         if !isLong { tree.keep(path, to: node, of: page, hash) }
         return tree.value(of: node)
@@ -304,35 +358,35 @@ struct TreeSearches {
     case done
   }
 
-  private let tree: Tree
-  private let members: UnsafeMutableBufferPointer<Member>
+  let tree: Tree
 
-  /// - Parameter members: Uninitialized, one for each key; they need no deinitialization.
-  init(
-    _ tree: Tree, _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer>,
-    _ members: UnsafeMutableBufferPointer<Member>
-  ) {
-    self.tree = tree
-    self.members = members
-    for (index, bytes) in keys.enumerated() {
-      // Any address will do for an empty key.
-      let key = TreeKey(base: bytes.baseAddress ?? tree.map, count: bytes.count)
-      let isKey = Tree.isKey(bytes)
-      let hash = isKey ? PathHints.hash(bytes) : 0
-      var member = Member(key: key, search: TreeSearch(hash), number: tree.root)
-      if isKey {
-        tree.control.pointee.hints.prefetch(hash)
-        member.stage = .hinted
-      }
-      members.initializeElement(at: index, to: member)
+  /// Calls `found` with the result for each key.
+  func run(_ keys: Span<UnsafeRawBufferPointer>, found: (Int, Tree.Found) -> Void) {
+    unsafe withUnsafeTemporaryAllocation(of: Member.self, capacity: keys.count) { memory in
+      // They need no deinitialization.
+      for index in unsafe keys.indices { unsafe memory.initializeElement(at: index, to: member(TreeKey(keys[index]))) }
+      var members = unsafe memory.mutableSpan
+      run(&members)
+      for index in members.indices { found(index, members[index].found) }
     }
   }
 
-  func run() {
-    followHints()
+  /// A member for a key, whose hint it prefetches.
+  private func member(_ key: TreeKey) -> Member {
+    let hash = key.isValid ? key.hash : 0
+    var member = Member(key: key, search: TreeSearch(hash), number: tree.root)
+    if key.isValid {
+      tree.control.pointee.hints.prefetch(hash)
+      member.stage = .hinted
+    }
+    return member
+  }
+
+  private func run(_ members: inout MutableSpan<Member>) {
+    followHints(&members)
     var left = 0
     for index in members.indices where members[index].stage == .descending {
-      prefetchPage(members[index].search.begin(at: tree.root))
+      tree.prefetchPage(members[index].search.begin(at: tree.root))
       left += 1
     }
     while left > 0 {
@@ -346,7 +400,7 @@ struct TreeSearches {
   // MARK: Hints
 
   /// Follows all hints level by level. Members whose hint fails, or that have none, start a search.
-  private func followHints() {
+  private func followHints(_ members: inout MutableSpan<Member>) {
     for index in members.indices where members[index].stage == .hinted {
       if let path = tree.control.pointee.hints.path(members[index].search.hash) {
         (members[index].path, members[index].rest) = (path, path)
@@ -366,23 +420,19 @@ struct TreeSearches {
   private func findSlot(_ member: inout Member) {
     member.slot = Int(truncatingIfNeeded: member.rest & (1 << PathHints.slotBits - 1))
     member.page = tree.page(member.number)
-    guard let page = member.page, member.slot < page.count else {
-      member.stage = .descending
-      return
-    }
-    page.prefetch(member.slot)
+    if let page = member.page { page.prefetch(member.slot) } else { member.stage = .descending }
   }
 
   @inline(__always)
   private func followSlot(_ member: inout Member, at level: Int) {
-    guard let page = member.page, let node = page.node(member.slot), !page.isLeaf || member.key.isKey(of: node) else {
+    guard let page = member.page, let node = page.node(member.slot), !page.isLeaf || member.key == node.key else {
       member.stage = .descending
       return
     }
     if page.isLeaf { return end(&member, tree.value(of: node)) }
     member.number = node.child
     member.rest >>= PathHints.slotBits
-    prefetchPage(member.number)
+    tree.prefetchPage(member.number)
     if level &+ 1 == tree.depth { tree.prefetchEntry(of: member.number, member.path) }
   }
 
@@ -399,7 +449,7 @@ struct TreeSearches {
     }
     if member.search.isInPage { return member.search.prefetch() }
     if let found = member.search.leave() { return end(&member, found) }
-    prefetchPage(member.search.next)
+    tree.prefetchPage(member.search.next)
     member.stage = .descending
   }
 
@@ -408,11 +458,8 @@ struct TreeSearches {
     member.found = found
     member.stage = .done
     // The caller copies it next; the hardware prefetcher continues from its beginning.
-    if case .value(let bytes) = found, let base = bytes.baseAddress { cplatform_prefetch(base + min(64, bytes.count)) }
-  }
-
-  @inline(__always)
-  private func prefetchPage(_ number: UInt64) {
-    if number < tree.end { cplatform_prefetch(tree.map + Int(truncatingIfNeeded: number) &* tree.pageSize) }
+    if case .value(let bytes) = found, let base = bytes.baseAddress {
+      unsafe cplatform_prefetch(base + min(64, bytes.count))
+    }
   }
 }

@@ -6,67 +6,52 @@ import Platform
 /// Moving functions return `nil` if there is no such entry. Entries point into the map: valid until the next change in
 /// a write transaction, or until the end of a read transaction.
 public struct Cursor: ~Copyable {
-  private let handle: OpaquePointer
-  /// Set in a write transaction. Unmanaged: the transaction retains it and lends the cursor.
-  private let writer: Unmanaged<Environment>?
+  private let handle: CursorHandle
+  /// Set in a write transaction.
+  private let writer: Environment?
 
   /// `mdb_cursor_open`.
   @usableFromInline
-  init(transaction: OpaquePointer, database: Database, writer: Unmanaged<Environment>?) throws(LMDBError) {
-    handle = try Calls.openCursor(transaction, database)
+  init(transaction: TransactionHandle, database: Database, writer: Environment?) throws(LMDBError) {
+    handle = try transaction.openCursor(database)
     self.writer = writer
   }
 
-  deinit {
-    Calls.closeCursor(handle)
-  }
+  // Its scope is over.
+  deinit { unsafe handle.close() }
 
   // MARK: - Moving
 
   /// Moves to the smallest key (`MDB_FIRST`).
   public func first() throws(LMDBError) -> Entry? {
-    try move(MDB_FIRST)
+    try handle.move(MDB_FIRST)
   }
 
   /// Moves to the greatest key (`MDB_LAST`).
   public func last() throws(LMDBError) -> Entry? {
-    try move(MDB_LAST)
+    try handle.move(MDB_LAST)
   }
 
   /// Moves to the next key, or to the first one without a position (`MDB_NEXT`).
   ///
   /// After ``remove()`` this is the key after the removed one.
   public func next() throws(LMDBError) -> Entry? {
-    try move(MDB_NEXT)
+    try handle.move(MDB_NEXT)
   }
 
   /// Moves to the previous key, or to the last one without a position (`MDB_PREV`).
   public func previous() throws(LMDBError) -> Entry? {
-    try move(MDB_PREV)
+    try handle.move(MDB_PREV)
   }
 
   /// Moves to the smallest key not less than `key` (`MDB_SET_RANGE`). `key` must not be empty.
   public func seek(toKeyAtOrAfter key: UnsafeRawBufferPointer) throws(LMDBError) -> Entry? {
-    try move(MDB_SET_RANGE, MDB_val(key))
+    try unsafe handle.seek(toKeyAtOrAfter: key)
   }
 
   /// The current entry (`MDB_GET_CURRENT`), or `nil` without one.
   public func current() throws(LMDBError) -> Entry? {
-    try move(MDB_GET_CURRENT)
-  }
-
-  private func move(_ operation: MDB_cursor_op, _ key: MDB_val = MDB_val()) throws(LMDBError) -> Entry? {
-    var key = key
-    var value = MDB_val()
-    let status = Calls.get(handle, &key, &value, operation)
-    if status == MDB_SUCCESS {
-      return Entry(key: key.bytes, value: value.bytes)
-    }
-    // LMDB returns EINVAL for "current" without a position.
-    if status == MDB_NOTFOUND || (status == EINVAL && operation == MDB_GET_CURRENT) {
-      return nil
-    }
-    throw LMDBError(status: status, operation: .cursorGet)
+    try handle.move(MDB_GET_CURRENT)
   }
 
   // MARK: - Changing
@@ -80,16 +65,15 @@ public struct Cursor: ~Copyable {
         code: .permissionDenied, operation: Calls.Name.cursorDel.rawValue,
         message: "This cursor belongs to a read transaction. Use one of a write transaction.")
     }
-    let environment = writer.takeUnretainedValue()
-    try environment.control.pointee.writer.checkNotDoomed(.cursorDel)
-    let status = Calls.remove(handle)
-    guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorDel) }
+    try writer.control.pointee.writer.checkNotDoomed(.cursorDel)
+    let status = handle.remove()
+    guard status == MDB_SUCCESS else { throw writer.writeError(status, .cursorDel) }
   }
 }
 
 extension Cursor {
   /// A key and its value, in the map.
-  public struct Entry {
+  @safe public struct Entry {
     public let key: UnsafeRawBufferPointer
     public let value: UnsafeRawBufferPointer
   }

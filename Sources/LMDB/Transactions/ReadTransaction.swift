@@ -7,11 +7,11 @@ import Synchronization
 /// It shows the state of one moment despite later writes. It stays on its thread, and its pointers must not be used
 /// after its scope ends: pages may be reused, and the map may move.
 public struct ReadTransaction: ~Copyable {
-  @usableFromInline let handle: OpaquePointer
+  @usableFromInline let handle: TransactionHandle
 
   /// `nil` to search with LMDB.
   let tree: Tree?
-  private let control: UnsafeMutablePointer<Control>
+  private let control: ControlReference
 
   @usableFromInline
   init(_ lease: ReaderLease) {
@@ -31,9 +31,7 @@ public struct ReadTransaction: ~Copyable {
   package func alias() -> ReadTransaction { ReadTransaction(self) }
 
   /// The number of the transaction that the snapshot shows (`mdb_txn_id`).
-  public var id: UInt64 {
-    Calls.id(handle)
-  }
+  public var id: UInt64 { handle.id }
 
   /// Runs `body` with a key's value, directly in the map (`mdb_get`). Copies and allocates nothing.
   ///
@@ -45,27 +43,29 @@ public struct ReadTransaction: ~Copyable {
     forKey key: UnsafeRawBufferPointer, in database: Database = .main,
     _ body: (UnsafeRawBufferPointer) throws(LMDBError) -> R
   ) throws(LMDBError) -> R? {
-    guard let value = try find(key, in: database) else { return nil }
-    return try body(value)
+    guard let value = try unsafe find(key, in: database) else { return nil }
+    return try unsafe body(value)
   }
 
   @usableFromInline
   func find(_ key: UnsafeRawBufferPointer, in database: Database) throws(LMDBError) -> UnsafeRawBufferPointer? {
     if let tree, database == .main {
-      switch tree.find(key) {
-      case .value(let value): return value
+      switch unsafe tree.find(key) {
+      case .value(let value): return unsafe value
       case .absent: return nil
       case .unknown: break
       }
     }
-    return try findByLMDB(key, in: database)
+    return try unsafe findByLMDB(key, in: database)
   }
 
   @inline(never)
   func findByLMDB(_ key: UnsafeRawBufferPointer, in database: Database) throws(LMDBError) -> UnsafeRawBufferPointer? {
-    let value = try lookUp(key, in: database, handle)
-    if let value, tree == nil, !FaultInjection.isOn { control.pointee.learnMap(of: value, handle) }
-    return value
+    let value = try unsafe handle.get(key, in: database)
+    if tree == nil, !FaultInjection.isOn, let value = unsafe value {
+      unsafe control.pointee.learnMap(of: value, handle)
+    }
+    return unsafe value
   }
 
   /// Runs `body` with a new cursor over a database, without a position (`mdb_cursor_open`).
@@ -78,7 +78,7 @@ public struct ReadTransaction: ~Copyable {
 
   /// The size of a database (`mdb_stat`).
   public func statistics(of database: Database = .main) throws(LMDBError) -> Statistics {
-    Statistics(try Calls.statistics(handle, database))
+    try handle.statistics(of: database)
   }
 }
 
@@ -98,37 +98,19 @@ extension ReadTransaction {
   ) throws(LMDBError) {
     precondition(keys.count <= Self.togetherLimit && found.count == keys.count)
     guard let tree else {
-      for index in keys.indices { found[index] = try findByLMDB(keys[index], in: .main) }
+      for index in 0..<keys.count { unsafe found[index] = try findByLMDB(keys[index], in: .main) }
       return
     }
     var unknown: [Int] = []
-    withUnsafeTemporaryAllocation(of: TreeSearches.Member.self, capacity: keys.count) { members in
-      TreeSearches(tree, keys, members).run()
-      for index in keys.indices {
-        switch members[index].found {
-        case .value(let value): found[index] = value
-        case .absent: found[index] = nil
-        case .unknown: unknown.append(index)
-        }
+    unsafe TreeSearches(tree: tree).run(keys.span) { (index, result) in
+      switch result {
+      case .value(let value): unsafe found[index] = value
+      case .absent: unsafe found[index] = nil
+      case .unknown: unknown.append(index)
       }
     }
-    for index in unknown { found[index] = try findByLMDB(keys[index], in: .main) }
+    for index in unknown { unsafe found[index] = try findByLMDB(keys[index], in: .main) }
   }
-}
-
-/// `mdb_get`: the value in the map, or `nil` if the key is absent.
-///
-/// Not generic and not inlinable, so that clients need not see the C module; its generic callers are.
-@usableFromInline
-func lookUp(
-  _ key: UnsafeRawBufferPointer, in database: Database, _ transaction: OpaquePointer
-) throws(LMDBError) -> UnsafeRawBufferPointer? {
-  var key = MDB_val(key)
-  var value = MDB_val()
-  let status = Calls.get(transaction, database, &key, &value)
-  if status == MDB_SUCCESS { return value.bytes }
-  if status == MDB_NOTFOUND { return nil }
-  throw LMDBError(status: status, operation: .get)
 }
 
 extension Environment {
@@ -156,7 +138,7 @@ extension Environment {
     let slot = slots[slots.preferred]
     if slot.take() {
       if control.pointee.gate.load(ordering: .sequentiallyConsistent) == 0,
-        let transaction = slot.transaction, Calls.renew(transaction) == MDB_SUCCESS
+        let transaction = slot.transaction, transaction.renew() == MDB_SUCCESS
       {
         return ReaderLease(slot: slot, transaction: transaction, control)
       }
@@ -168,14 +150,12 @@ extension Environment {
 
   @usableFromInline
   func endRead(_ lease: ReaderLease) {
-    let slot = ReaderSlot(at: lease.slot)
-    if _fastPath(slots.keepsPlace(slot)) {
-      Calls.reset(lease.transaction)
+    if _fastPath(lease.slot.keepsPlace) {
+      lease.transaction.reset()
     } else {
-      Calls.abort(lease.transaction)
-      slot.transaction = nil
+      lease.slot.endTransaction()
     }
-    slot.giveBack()
+    lease.slot.giveBack()
   }
 
   /// The uncommon cases: the first use of a slot, contention, a closed gate, failures.
@@ -226,16 +206,14 @@ extension Environment {
   private func beginRead(in slot: ReaderSlot) throws(LMDBError) -> Attempt {
     do throws(LMDBError) {
       if let transaction = slot.transaction {
-        let status = Calls.renew(transaction)
+        let status = transaction.renew()
         if status == MDB_SUCCESS { return .begun(ReaderLease(slot: slot, transaction: transaction, control)) }
         guard status == MDB_BAD_RSLOT else { throw LMDBError(status: status, operation: .txnRenew) }
         // Another process owns this table slot now. Freeing the transaction would free that slot, so a few hundred
         // bytes are leaked and the slot starts over.
         slot.transaction = nil
       }
-      let transaction = try changingReaderTable { () throws(LMDBError) in
-        try Calls.begin(handle, flags: MDB_RDONLY)
-      }
+      let transaction = try changingReaderTable { () throws(LMDBError) in try handle.begin(flags: MDB_RDONLY) }
       slot.transaction = transaction
       return .begun(ReaderLease(slot: slot, transaction: transaction, control))
     } catch {
@@ -248,7 +226,7 @@ extension Environment {
       // A closing environment waits for busy slots.
       defer { slot.giveBack() }
       if error.status != MDB_READERS_FULL { throw error }
-      _ = try changingReaderTable { () throws(LMDBError) in try Calls.checkReaders(handle) }
+      _ = try changingReaderTable { () throws(LMDBError) in try handle.checkReaders() }
       return .tableFull
     }
   }

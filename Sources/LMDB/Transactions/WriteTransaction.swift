@@ -10,31 +10,23 @@ import Synchronization
 ///
 /// Its pointers are valid until the next change or its end.
 public struct WriteTransaction: ~Copyable {
-  // Unmanaged and retained: ending the transaction discards it, which requires properties without a destructor.
-  @usableFromInline let owner: Unmanaged<Environment>
-  @usableFromInline let handle: OpaquePointer
-  /// The environment's, without counting references, which would cost up to a third of each change.
-  private let control: UnsafeMutablePointer<Control>
+  @usableFromInline let owner: Environment
+  @usableFromInline let handle: TransactionHandle
+  private let control: ControlReference
+  private var hasEnded = false
 
-  init(environment: Environment, handle: OpaquePointer) {
-    owner = Unmanaged.passRetained(environment)
+  init(environment: Environment, handle: TransactionHandle) {
+    owner = environment
     control = environment.control
     self.handle = handle
   }
 
   deinit {
-    let environment = owner.takeRetainedValue()
-    environment.abortWrite(handle)
-  }
-
-  private func writeError(_ status: Int32, _ operation: Calls.Name) -> LMDBError {
-    owner.takeUnretainedValue().writeError(status, operation)
+    if !hasEnded { owner.abortWrite(handle) }
   }
 
   /// The number that the transaction will have once committed (`mdb_txn_id`).
-  public var id: UInt64 {
-    Calls.id(handle)
-  }
+  public var id: UInt64 { handle.id }
 
   // MARK: - Reading
 
@@ -47,8 +39,8 @@ public struct WriteTransaction: ~Copyable {
     forKey key: UnsafeRawBufferPointer, in database: Database = .main,
     _ body: (UnsafeRawBufferPointer) throws(LMDBError) -> R
   ) throws(LMDBError) -> R? {
-    guard let value = try lookUp(key, in: database, handle) else { return nil }
-    return try body(value)
+    guard let value = try unsafe handle.get(key, in: database) else { return nil }
+    return try unsafe body(value)
   }
 
   /// Runs `body` with a new cursor over a database, without a position, that can also remove
@@ -62,7 +54,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// The size of a database (`mdb_stat`).
   public func statistics(of database: Database = .main) throws(LMDBError) -> Statistics {
-    Statistics(try Calls.statistics(handle, database))
+    try handle.statistics(of: database)
   }
 
   // MARK: - Writing
@@ -75,10 +67,8 @@ public struct WriteTransaction: ~Copyable {
     _ value: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer, in database: Database = .main
   ) throws(LMDBError) {
     try control.pointee.writer.checkNotDoomed(.put)
-    var key = MDB_val(key)
-    var value = MDB_val(value)
-    let status = Calls.put(handle, database, &key, &value)
-    guard status == MDB_SUCCESS else { throw writeError(status, .put) }
+    let status = unsafe handle.put(value, forKey: key, in: database)
+    guard status == MDB_SUCCESS else { throw owner.writeError(status, .put) }
   }
 
   /// Stores a value of `size` bytes if the key is absent, or if `existing` agrees to replace the present one.
@@ -97,48 +87,43 @@ public struct WriteTransaction: ~Copyable {
   ) throws(LMDBError) -> Bool {
     try control.pointee.writer.checkNotDoomed(.cursorPut)
     guard database == .main else {
-      let cursor = try Calls.openCursor(handle, database)
-      defer { Calls.closeCursor(cursor) }
-      return try upsert(cursor, key, size, existing, fill)
+      let cursor = try handle.openCursor(database)
+      defer { unsafe cursor.close() }
+      return try unsafe upsert(cursor, key, size, existing, fill)
     }
-    return try upsert(control.pointee.writer.mainCursor(handle), key, size, existing, fill)
+    return try unsafe upsert(control.pointee.writer.mainCursor(handle), key, size, existing, fill)
   }
 
   private func upsert(
-    _ cursor: OpaquePointer, _ key: UnsafeRawBufferPointer, _ size: Int,
+    _ cursor: CursorHandle, _ key: UnsafeRawBufferPointer, _ size: Int,
     _ existing: (UnsafeRawBufferPointer) -> Bool, _ fill: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(LMDBError) -> Bool {
-    var key = MDB_val(key)
-    var value = MDB_val(mv_size: size, mv_data: nil)
-    var exists = false
-    var status = Calls.put(cursor, &key, &value, flags: MDB_NOOVERWRITE | MDB_RESERVE)
-    if status == MDB_KEYEXIST {
-      exists = true
-      guard existing(value.bytes) else { return true }
+    var (status, value) = unsafe cursor.put(key, size: size, flags: MDB_NOOVERWRITE)
+    let exists = status == MDB_KEYEXIST
+    if exists {
+      guard unsafe existing(UnsafeRawBufferPointer(value)) else { return true }
       // Not MDB_CURRENT: 0.9.24 ignores it with MDB_RESERVE, and a plain put tries the cursor's page first anyway.
-      value = MDB_val(mv_size: size, mv_data: nil)
-      status = Calls.put(cursor, &key, &value, flags: MDB_RESERVE)
+      unsafe (status, value) = cursor.put(key, size: size, flags: 0)
     }
-    guard status == MDB_SUCCESS else { throw writeError(status, .cursorPut) }
-    fill(UnsafeMutableRawBufferPointer(start: value.mv_data, count: size))
+    guard status == MDB_SUCCESS else { throw owner.writeError(status, .cursorPut) }
+    unsafe fill(value)
     return exists
   }
 
   /// Removes a key (`mdb_del`). Returns whether it existed.
   public func remove(forKey key: UnsafeRawBufferPointer, in database: Database = .main) throws(LMDBError) -> Bool {
     try control.pointee.writer.checkNotDoomed(.del)
-    var key = MDB_val(key)
-    let status = Calls.remove(handle, database, &key)
+    let status = unsafe handle.remove(key, in: database)
     if status == MDB_NOTFOUND { return false }
-    guard status == MDB_SUCCESS else { throw writeError(status, .del) }
+    guard status == MDB_SUCCESS else { throw owner.writeError(status, .del) }
     return true
   }
 
   /// Removes every key of a database (`mdb_drop`).
   public func removeAll(in database: Database = .main) throws(LMDBError) {
     try control.pointee.writer.checkNotDoomed(.drop)
-    let status = Calls.drop(handle, database)
-    guard status == MDB_SUCCESS else { throw writeError(status, .drop) }
+    let status = handle.drop(database)
+    guard status == MDB_SUCCESS else { throw owner.writeError(status, .drop) }
   }
 
   // MARK: - Ending
@@ -148,19 +133,12 @@ public struct WriteTransaction: ~Copyable {
   /// - Throws: `.badTransaction` if a change failed before; `.noSpace` and others. The transaction ends in
   ///   any case, and none of its changes is visible if this throws.
   public consuming func commit() throws(LMDBError) {
-    let owner = owner
-    let handle = handle
-    discard self
-    try owner.takeRetainedValue().commitWrite(handle)
+    hasEnded = true
+    try owner.commitWrite(handle)
   }
 
   /// Discards the changes (`mdb_txn_abort`).
-  public consuming func abort() {
-    let owner = owner
-    let handle = handle
-    discard self
-    owner.takeRetainedValue().abortWrite(handle)
-  }
+  public consuming func abort() {}
 }
 
 extension Environment {
@@ -222,11 +200,11 @@ extension Environment {
   }
 
   /// Begins a transaction after adopting other processes' larger maps. The caller holds the write lock.
-  func beginAsWriter(flags: Int32) throws(LMDBError) -> OpaquePointer {
+  func beginAsWriter(flags: Int32) throws(LMDBError) -> TransactionHandle {
     // Another process may grow the map again in between, so retry a limited number of times.
     for _ in 0..<16 {
       do throws(LMDBError) {
-        return try Calls.begin(handle, flags: flags)
+        return try handle.begin(flags: flags)
       } catch {
         guard error.status == MDB_MAP_RESIZED else { throw error }
         try adoptMapSizeAsWriter()
@@ -236,7 +214,7 @@ extension Environment {
   }
 
   /// Commits and frees the transaction, and releases the write lock even on failure.
-  func commitWrite(_ transaction: OpaquePointer) throws(LMDBError) {
+  func commitWrite(_ transaction: TransactionHandle) throws(LMDBError) {
     checkWriterThread()
     defer {
       locks?.releaseWriter()
@@ -244,23 +222,23 @@ extension Environment {
     }
     control.pointee.writer.closeCursor()
     if control.pointee.writer.isDoomed {
-      Calls.abort(transaction)
+      unsafe transaction.abort()
       throw LMDBError(status: MDB_BAD_TXN, operation: .txnCommit)
     }
-    do throws(LMDBError) { try Calls.commit(transaction) } catch {
+    do throws(LMDBError) { try unsafe transaction.commit() } catch {
       throw LMDBError(status: ofFullDisk(error.status), operation: .txnCommit)
     }
   }
 
   /// Aborts and frees the transaction, and releases the write lock.
-  func abortWrite(_ transaction: OpaquePointer) {
+  func abortWrite(_ transaction: TransactionHandle) {
     checkWriterThread()
     defer {
       locks?.releaseWriter()
       unlockWriter()
     }
     control.pointee.writer.closeCursor()
-    Calls.abort(transaction)
+    unsafe transaction.abort()
   }
 
   /// The error for a failed change. Dooms the transaction unless the change was refused up front.

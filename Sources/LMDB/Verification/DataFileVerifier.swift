@@ -23,7 +23,7 @@ package enum DataFileVerifier {
     guard let file = try open(directory), file.size > 0 else { return nil }
     let meta = try newestMeta(of: file)
     file.readAhead()
-    return try DataFileWalk(file, meta, visit).run()
+    return try unsafe DataFileWalk(file, meta, visit).run()
   }
 
   /// Looks at the meta pages only, also while others commit.

@@ -1,7 +1,8 @@
 import Platform
 
 /// One verification of a data file: the pages that its trees and lists refer to.
-package final class DataFileWalk {
+// @safe: the buffers, which this owns, are at fixed offsets, and are read in whole pages.
+@safe package final class DataFileWalk {
   package typealias Visit = (_ key: UnsafeRawBufferPointer, _ value: DataFileValue) throws(DataFileError) -> Void
 
   /// The most bytes read of a large value.
@@ -19,15 +20,15 @@ package final class DataFileWalk {
 
   init(_ file: consuming DataFile, _ meta: MetaPage, _ visit: @escaping Visit) {
     self.meta = meta
-    self.visit = visit
+    unsafe self.visit = visit
     pageSize = Int(meta.pageSize)
     pagesInFile = file.size / pageSize
-    buffers = .allocate(byteCount: pageSize * (2 * TreePage.mostLevels + 1), alignment: 4096)
+    unsafe buffers = .allocate(byteCount: pageSize * (2 * TreePage.mostLevels + 1), alignment: 4096)
     result.size = file.size
     self.file = file
   }
 
-  deinit { buffers.deallocate() }
+  deinit { unsafe buffers.deallocate() }
 
   func run() throws(DataFileError) -> VerifiedDataFile {
     result.pageSize = pageSize
@@ -53,9 +54,13 @@ package final class DataFileWalk {
 
   // MARK: Pages
 
-  /// The buffer of a level. Named databases use separate levels.
-  func buffer(level: Int, isNested: Bool) -> UnsafeMutableRawPointer {
-    buffers + (level + (isNested ? TreePage.mostLevels : 0)) * pageSize
+  /// Reads a page of a tree, from level 1 on, into its level's buffer. Named databases use separate levels.
+  func page(_ number: UInt64, level: Int, isNested: Bool) throws(DataFileError) -> TreePage {
+    let index = level - 1 + (isNested ? TreePage.mostLevels : 0)
+    precondition(index >= 0 && index < 2 * TreePage.mostLevels)
+    let buffer = unsafe UnsafeMutableRawBufferPointer(start: buffers + index * pageSize, count: pageSize)
+    try unsafe read(number, into: buffer)
+    return try unsafe TreePage(checking: buffers + index * pageSize, number: number, size: pageSize)
   }
 
   /// Claims `count` pages from `page`, which must be unclaimed and in the file.
@@ -80,13 +85,17 @@ package final class DataFileWalk {
     result.freePages += 1
   }
 
-  /// Reads a whole page, or `count` bytes of it and those that follow.
-  func read(
-    _ page: UInt64, into buffer: UnsafeMutableRawPointer, offset: Int = 0, count: Int? = nil
-  ) throws(DataFileError) {
-    let bytes = UnsafeMutableRawBufferPointer(start: buffer, count: count ?? pageSize)
-    try require(
-      try file.read(bytes, at: Int(page) * pageSize + offset), .truncated, page, "the file became shorter")
+  private func read(_ page: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(DataFileError) {
+    let isRead = try unsafe file.read(buffer, at: Int(page) * pageSize)
+    try require(isRead, .truncated, page, "the file became shorter")
+  }
+
+  /// A part of a large value.
+  fileprivate func read(_ part: Range<Int>, ofValueAt page: UInt64) throws(DataFileError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: part.count)
+    let isRead = try file.read(&bytes, at: Int(page) * pageSize + TreePage.headerSize + part.lowerBound)
+    try require(isRead, .truncated, page, "the file became shorter")
+    return bytes
   }
 
   /// Claims a large value's pages and checks the first one. Returns the value's beginning, valid until the next call.
@@ -97,14 +106,15 @@ package final class DataFileWalk {
     try require(
       page >= 2 && page <= meta.lastPage && page < UInt64(pagesInFile), .overflow, parent,
       "a value is said to be in page \(page)")
-    let buffer = buffers + 2 * TreePage.mostLevels * pageSize
-    let count = min(Self.overflowPrefix, valueSize)
-    try read(page, into: buffer, count: TreePage.headerSize + count)
+    let count = min(TreePage.headerSize + valueSize, TreePage.headerSize + Self.overflowPrefix)
+    let buffer = unsafe UnsafeMutableRawBufferPointer(
+      start: buffers + 2 * TreePage.mostLevels * pageSize, count: count)
+    try unsafe read(page, into: buffer)
     let first = try OverflowPage(
-      checking: buffer, number: page, valueSize: valueSize, pageSize: pageSize, from: parent)
+      checking: unsafe buffer.bytes, number: page, valueSize: valueSize, pageSize: pageSize, from: parent)
     try take(page, count: first.pages, from: parent)
     pages += first.pages
-    return UnsafeRawBufferPointer(start: buffer + TreePage.headerSize, count: count)
+    return unsafe UnsafeRawBufferPointer(rebasing: buffer[TreePage.headerSize...])
   }
 }
 
@@ -131,8 +141,6 @@ struct TreeWalk {
     self.place = place
   }
 
-  private typealias Key = UnsafeRawBufferPointer
-
   mutating func run() throws(DataFileError) {
     try record.check(isFreeList: role == .freeList, in: place)
     if !record.isEmpty { try follow(record.root, level: 1, from: place, lower: nil, upper: nil) }
@@ -151,12 +159,10 @@ struct TreeWalk {
   ///   - lower: The lowest allowed key; `nil` for no bound.
   ///   - upper: All keys must be less; `nil` for no bound.
   private mutating func follow(
-    _ number: UInt64, level: Int, from parent: UInt64, lower: Key?, upper: Key?
+    _ number: UInt64, level: Int, from parent: UInt64, lower: TreeKey?, upper: TreeKey?
   ) throws(DataFileError) {
     try walk.take(number, from: parent)
-    let buffer = walk.buffer(level: level - 1, isNested: role == .named)
-    try walk.read(number, into: buffer)
-    let page = try TreePage(checking: buffer, number: number, size: walk.pageSize)
+    let page = try walk.page(number, level: level, isNested: role == .named)
     let isLeaf = level == Int(record.depth)
     try require(
       page.isLeaf == isLeaf, .pageFlags, number, "not a \(isLeaf ? "leaf" : "branch") page, in level \(level)")
@@ -170,76 +176,77 @@ struct TreeWalk {
   }
 
   private mutating func followBranch(
-    _ page: TreePage, level: Int, lower: Key?, upper: Key?
+    _ page: TreePage, level: Int, lower: TreeKey?, upper: TreeKey?
   ) throws(DataFileError) {
     // LMDB asserts this except for the free list.
     try require(
       page.count >= (role == .freeList ? 1 : 2), .node, page.number, "a branch page with \(page.count) entries")
     // Check the whole page before its children.
     var total = 0
-    var previous: Key?
+    var previous: TreeKey?
     for index in 0..<page.count {
       let node = try page.checkedNode(index)
       total += node.paddedSize(dataSize: 0)
       try checkKeySize(node, page, canBeEmpty: index == 0)
       // A branch page's first key is empty: it covers everything below the second.
       if index == 0 { continue }
-      try checkOrder(node.keyBytes, previous, lower: lower, upper: upper, page)
-      previous = node.keyBytes
+      try checkOrder(node.key, previous, lower: lower, upper: upper, page)
+      previous = node.key
     }
     try page.checkRoom(total)
     for index in 0..<page.count {
       let node = try page.checkedNode(index)
-      let next = index + 1 < page.count ? try page.checkedNode(index + 1).keyBytes : upper
+      let next = index + 1 < page.count ? try page.checkedNode(index + 1).key : upper
       try follow(
-        node.child, level: level + 1, from: page.number, lower: index == 0 ? lower : node.keyBytes, upper: next)
+        node.child, level: level + 1, from: page.number, lower: index == 0 ? lower : node.key, upper: next)
     }
   }
 
-  private mutating func readLeaf(_ page: TreePage, lower: Key?, upper: Key?) throws(DataFileError) {
+  private mutating func readLeaf(_ page: TreePage, lower: TreeKey?, upper: TreeKey?) throws(DataFileError) {
     try require(page.count >= 1, .node, page.number, "a leaf page without entries")
     var total = 0
-    var previous: Key?
+    var previous: TreeKey?
     for index in 0..<page.count {
       let node = try page.checkedNode(index)
       try checkKeySize(node, page, canBeEmpty: false)
       // A page's keys are in order, so checking its first and last key against the bounds is enough.
       try checkOrder(
-        node.keyBytes, previous, lower: index == 0 ? lower : nil, upper: index == page.count - 1 ? upper : nil, page)
-      previous = node.keyBytes
+        node.key, previous, lower: index == 0 ? lower : nil, upper: index == page.count - 1 ? upper : nil, page)
+      previous = node.key
       try require(
         node.flags == 0 || node.flags == TreePage.Node.bigData || node.flags == TreePage.Node.subData, .unsupported,
         page.number, "entry \(index) has the flags \(node.flags)")
       let inlineSize = node.flags == TreePage.Node.bigData ? 8 : node.dataSize
-      try require(
-        node.holds(inlineSize), .node, page.number, "entry \(index) of \(node.dataSize) bytes leaves the page")
+      guard let data = unsafe node.data(inlineSize) else {
+        let detail = "entry \(index) of \(node.dataSize) bytes leaves the page"
+        throw .finding(DataFileFinding(.node, page: page.number, detail))
+      }
       total += node.paddedSize(dataSize: inlineSize)
       entries += 1
-      try readValue(node, index, page)
+      try unsafe readValue(node, data, index, page)
     }
     try page.checkRoom(total)
   }
 
   private mutating func readValue(
-    _ node: TreePage.Node, _ index: Int, _ page: TreePage
+    _ node: TreePage.Node, _ data: UnsafeRawBufferPointer, _ index: Int, _ page: TreePage
   ) throws(DataFileError) {
-    let overflow = node.flags == TreePage.Node.bigData ? node.overflowPage : nil
-    var value = UnsafeRawBufferPointer(start: node.data, count: overflow == nil ? node.dataSize : 0)
+    let overflow = node.overflowPage
+    var beginning = unsafe data
     if let overflow {
-      value = try walk.overflow(overflow, valueSize: node.dataSize, from: page.number, pages: &overflowPages)
+      unsafe beginning = try walk.overflow(
+        overflow, valueSize: node.dataSize, from: page.number, pages: &overflowPages)
     }
+    let value = unsafe DataFileValue(beginning: beginning, size: node.dataSize)
     switch role {
-    case .freeList:
-      try readFreePages(
-        DataFileValue(walk, beginning: value, size: node.dataSize, page: overflow), key: node.keyBytes, page.number)
+    case .freeList: try readFreePages(value, at: overflow, key: node.key, page.number)
     case .main where node.flags == TreePage.Node.subData:
       try require(
         node.dataSize == DatabaseRecord.size, .node, page.number,
         "entry \(index) of \(node.dataSize) bytes is a named database")
-      var named = TreeWalk(walk, DatabaseRecord(node.data), .named, recordedIn: page.number)
+      var named = TreeWalk(walk, DatabaseRecord(unsafe data.bytes), .named, recordedIn: page.number)
       try named.run()
-    case .main:
-      try walk.visit(node.keyBytes, DataFileValue(walk, beginning: value, size: node.dataSize, page: overflow))
+    case .main: try unsafe walk.visit(node.key.bytes, value)
     case .named:
       try require(
         node.flags != TreePage.Node.subData, .unsupported, page.number, "entry \(index) is a database in a database")
@@ -248,14 +255,15 @@ struct TreeWalk {
 
   /// Reads a free list record: the number of pages that a transaction freed, and the pages in descending order.
   private mutating func readFreePages(
-    _ value: DataFileValue, key: Key, _ page: UInt64
+    _ value: DataFileValue, at overflow: UInt64?, key: TreeKey, _ page: UInt64
   ) throws(DataFileError) {
-    let transaction = key.loadUnaligned(as: UInt64.self)
+    let transaction = key.number
     try require(
       transaction > 0 && transaction <= walk.meta.transactionID && transaction > lastFreeTransaction, .freeList, page,
       "pages freed by transaction \(transaction), after \(lastFreeTransaction)")
     lastFreeTransaction = transaction
-    let count = value.size >= 8 ? value.beginning.loadUnaligned(as: UInt64.self) : .max
+    let beginning = unsafe value.beginning.bytes
+    let count = value.size >= 8 ? beginning.load(as: UInt64.self) : .max
     try require(
       value.size % 8 == 0 && count < UInt64(value.size / 8), .freeList, page,
       "a record of \(value.size) bytes does not hold its pages")
@@ -263,13 +271,16 @@ struct TreeWalk {
     var done = 8
     while done < 8 * (Int(count) + 1) {
       let part = min(8 * (Int(count) + 1) - done, walk.pageSize)
-      try value.withPart(done..<done + part) { (words) throws(DataFileError) in
-        for offset in stride(from: 0, to: part, by: 8) {
-          let free = words.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-          try require(free < previous, .freeList, page, "free page \(free) is not in order")
-          previous = free
-          try walk.takeFree(free, from: page)
-        }
+      let words = try overflow.map { (first) throws(DataFileError) in
+        try walk.read(done..<done + part, ofValueAt: first)
+      }
+      for offset in stride(from: 0, to: part, by: 8) {
+        let free =
+          unsafe words?.span.bytes.load(at: offset, as: UInt64.self)
+          ?? beginning.load(at: done + offset, as: UInt64.self)
+        try require(free < previous, .freeList, page, "free page \(free) is not in order")
+        previous = free
+        try walk.takeFree(free, from: page)
       }
       done += part
     }
@@ -285,7 +296,7 @@ struct TreeWalk {
 
   @inline(__always)
   private func checkOrder(
-    _ key: Key, _ previous: Key?, lower: Key?, upper: Key?, _ page: TreePage
+    _ key: TreeKey, _ previous: TreeKey?, lower: TreeKey?, upper: TreeKey?, _ page: TreePage
   ) throws(DataFileError) {
     if let previous { try require(precedes(previous, key), .keyOrder, page.number, "the keys are not in order") }
     if let lower {
@@ -298,9 +309,8 @@ struct TreeWalk {
 
   /// LMDB's orders: bytewise, shorter first; by integer in the free list.
   @inline(__always)
-  private func precedes(_ first: Key, _ second: Key) -> Bool {
-    if role == .freeList { return first.loadUnaligned(as: UInt64.self) < second.loadUnaligned(as: UInt64.self) }
-    return first.precedes(second)
+  private func precedes(_ first: TreeKey, _ second: TreeKey) -> Bool {
+    role == .freeList ? first.number < second.number : first < second
   }
 }
 
@@ -334,31 +344,9 @@ struct PageSet {
 }
 
 /// A value that the verification visits. Valid until `visit` returns.
-package struct DataFileValue {
+@safe package struct DataFileValue {
   /// The whole value, or at least the first 1,024 bytes of one in overflow pages.
   package let beginning: UnsafeRawBufferPointer
   /// Bytes.
   package let size: Int
-  private let walk: DataFileWalk
-  /// Its first overflow page, if any.
-  private let page: UInt64?
-
-  init(_ walk: DataFileWalk, beginning: UnsafeRawBufferPointer, size: Int, page: UInt64?) {
-    self.walk = walk
-    self.beginning = beginning
-    self.size = size
-    self.page = page
-  }
-
-  fileprivate func withPart<R>(
-    _ part: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(DataFileError) -> R
-  ) throws(DataFileError) -> R {
-    guard let page, beginning.count < part.upperBound else {
-      return try body(UnsafeRawBufferPointer(rebasing: beginning[part]))
-    }
-    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, part.count), alignment: 8)
-    defer { bytes.deallocate() }
-    try walk.read(page, into: bytes.baseAddress!, offset: TreePage.headerSize + part.lowerBound, count: part.count)
-    return try body(UnsafeRawBufferPointer(rebasing: bytes[..<part.count]))
-  }
 }

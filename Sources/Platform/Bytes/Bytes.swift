@@ -1,20 +1,20 @@
 /// memcmp over the first `count` bytes.
 @inlinable @inline(__always)
 package func compare(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, _ count: Int) -> Int32 {
-  count == 0 ? 0 : memcmp(first.baseAddress!, second.baseAddress!, count)
+  count == 0 ? 0 : unsafe memcmp(first.baseAddress!, second.baseAddress!, count)
 }
 
 extension UnsafeRawBufferPointer {
   /// Bytewise order, shorter first: LMDB's order of keys, and the order of enumeration.
   @inlinable @inline(__always)
   package func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
-    let order = compare(self, other, Swift.min(count, other.count))
+    let order = unsafe compare(self, other, Swift.min(count, other.count))
     return order == 0 ? count < other.count : order < 0
   }
 
   @inlinable @inline(__always)
   package func hasPrefix(_ prefix: UnsafeRawBufferPointer) -> Bool {
-    count >= prefix.count && compare(self, prefix, prefix.count) == 0
+    unsafe count >= prefix.count && compare(self, prefix, prefix.count) == 0
   }
 
   /// The length of the common prefix, at most `limit`.
@@ -24,21 +24,31 @@ extension UnsafeRawBufferPointer {
     var offset = 0
     while offset + 8 <= limit {
       let difference =
-        loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        unsafe loadUnaligned(fromByteOffset: offset, as: UInt64.self)
         ^ other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       if difference != 0 { return offset + difference.littleEndian.trailingZeroBitCount / 8 }
       offset += 8
     }
-    while offset < limit && self[offset] == other[offset] { offset += 1 }
+    while unsafe offset < limit && self[offset] == other[offset] { offset += 1 }
     return offset
+  }
+}
+
+extension RawSpan {
+  /// The integer at an offset, in this machine's byte order. Traps outside of the bytes.
+  @inlinable @inline(__always)
+  package func load<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int = 0, as type: T.Type) -> T {
+    // Checks its bounds, and any bytes are an integer.
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type)
   }
 }
 
 extension UnsafeMutableRawBufferPointer {
   /// Allocates memory for a size that a file claims, or throws `ENOMEM`. Release it with `free`.
   package static func allocated(byteCount: Int, for path: String) throws(SystemError) -> Self {
-    guard let memory = malloc(Swift.max(1, byteCount)) else { throw SystemError("malloc", path, errno: ENOMEM) }
-    return Self(start: memory, count: byteCount)
+    let memory = unsafe Self(start: malloc(Swift.max(1, byteCount)), count: byteCount)
+    if unsafe memory.baseAddress == nil { throw SystemError("malloc", path, errno: ENOMEM) }
+    return unsafe memory
   }
 }
 

@@ -30,8 +30,9 @@ package enum FaultInjection {
   package enum Event {
     /// A call about this directory or file is about to be made.
     case call(Call, path: String?)
-    case opened(OpaquePointer, path: String?)
-    case ended(OpaquePointer)
+    /// A handle at this address.
+    case opened(UInt, path: String?)
+    case ended(UInt)
   }
 
   private static let active = Atomic<Bool>(false)
@@ -56,9 +57,9 @@ package enum FaultInjection {
   /// The status to return instead of making the call, if any.
   package static func status(for call: Call, path: String?) -> Int32? { tell(.call(call, path: path)) }
 
-  package static func opened(_ handle: OpaquePointer, path: String?) { _ = tell(.opened(handle, path: path)) }
+  package static func opened(_ handle: UInt, path: String?) { _ = tell(.opened(handle, path: path)) }
 
-  package static func ended(_ handle: OpaquePointer) { _ = tell(.ended(handle)) }
+  package static func ended(_ handle: UInt) { _ = tell(.ended(handle)) }
 
   private static func tell(_ event: Event) -> Int32? { handler.withLock { $0 }?.body(event) }
 }

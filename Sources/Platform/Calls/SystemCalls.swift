@@ -28,6 +28,12 @@ func call<R: FixedWidthInteger & SignedInteger>(
   }
 }
 
+/// poll(2), which waits for at most `nanoseconds`, rounded up to milliseconds: rounded down, a waiting loop would turn once
+/// more. Returns the number of ready descriptors, or -1 and `errno`.
+package func pollDescriptors(_ items: inout [pollfd], nanoseconds: Int64) -> Int32 {
+  unsafe poll(&items, nfds_t(items.count), Int32(clamping: max(0, nanoseconds).addingClamped(999_999) / 1_000_000))
+}
+
 /// The result of `body`, or `nil` if it fails with one of these error numbers.
 func allowing<R: ~Copyable>(_ numbers: Int32..., body: () throws(SystemError) -> R) throws(SystemError) -> R? {
   do throws(SystemError) {

@@ -52,9 +52,14 @@ package struct SystemError: LocalizedError, Hashable, Sendable, CustomStringConv
         + "another directory."
     case .tooLarge(let limit): "\(path) has more than \(limit) bytes, and cannot be one of ours."
     case .name: "\(path) is not the name of a file in a directory."
-    case nil: "\(operation)(\(path)): \(String(cString: strerror(errno))) (errno \(errno))"
+    case nil: "\(operation)(\(path)): \(Self.text(of: errno)) (errno \(errno))"
     }
   }
+}
+
+extension SystemError {
+  /// The system's text for an error number.
+  package static func text(of errno: Int32) -> String { unsafe String(cString: strerror(errno)) }
 }
 
 /// This thread's `errno`; read it before any other call changes it.

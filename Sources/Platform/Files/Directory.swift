@@ -26,7 +26,7 @@ package final class Directory: Sendable {
     if creating { try Self.make(path, synchronized: synchronized) }
     var attempts = 0
     while true {
-      let file = try File.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, path: path)
+      let file = try File.open(AT_FDCWD, path.cString, O_RDONLY | O_DIRECTORY, path: path)
       let identity = try file.identity()
       // If the paths never agree, a link leads to another root.
       let isElsewhere = attempts >= Self.renamingLimit && path.hasPrefix("/")
@@ -61,7 +61,7 @@ package final class Directory: Sendable {
     try File.checkName(name, "openat")
     let path = self.path(of: name)
     do throws(SystemError) {
-      let file = try File.open(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, path: path)
+      let file = try File.open(descriptor, name.cString, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, path: path)
       let identity = try file.identity()
       return Directory(file, path, identity)
     } catch {
@@ -85,7 +85,7 @@ package final class Directory: Sendable {
         if let directory = try subdirectory(name) { return directory }
       } catch {
         // Removes only an empty directory. The caller needs the first error.
-        if isMade { _ = unlinkat(descriptor, name, AT_REMOVEDIR) }
+        if isMade { _ = unsafe unlinkat(descriptor, name, AT_REMOVEDIR) }
         throw error
       }
     }
@@ -103,8 +103,7 @@ package final class Directory: Sendable {
     #if os(Linux)
       // proc(5). Missing without /proc, as in some chroots.
       let own = "/proc/self/fd/\(descriptor)"
-      var status = stat()
-      if stat(own, &status) == 0, FileIdentity(status) == identity { return own }
+      if FileStatus(ofPath: own)?.identity == identity { return own }
     #endif
     return path
   }
@@ -123,16 +122,15 @@ extension Directory {
   /// `realpath(3)`: absolute, without links, `.`, `..` or a trailing slash.
   package static func canonicalPath(_ path: String) throws(SystemError) -> String {
     guard !path.utf8.contains(0) else { throw SystemError("realpath", path, .name) }
-    guard let resolved = realpath(path, nil) else { throw SystemError("realpath", path) }
-    defer { free(resolved) }
-    return String(cString: resolved)
+    guard let resolved = unsafe realpath(path, nil) else { throw SystemError("realpath", path) }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
   }
 
   /// The file that a path leads to, following links; `nil` if there is none.
   package static func identity(ofPath path: String) throws(SystemError) -> FileIdentity? {
     guard !path.utf8.contains(0) else { throw SystemError("stat", path, .name) }
-    var status = stat()
-    if stat(path, &status) == 0 { return FileIdentity(status) }
+    if let status = FileStatus(ofPath: path) { return status.identity }
     if errno == ENOENT || errno == ENOTDIR { return nil }
     throw SystemError("stat", path)
   }
@@ -140,7 +138,7 @@ extension Directory {
   /// Returns whether the directory is new. Whatever else has the name, opening it tells.
   private static func makeOne(_ descriptor: Int32, _ name: String, path: String) throws(SystemError) -> Bool {
     try allowing(EEXIST) { () throws(SystemError) in
-      try call(.mkdirat, path) { mkdirat(descriptor, name, 0o700) }
+      try call(.mkdirat, path) { unsafe mkdirat(descriptor, name, 0o700) }
     } != nil
   }
 
@@ -215,7 +213,7 @@ extension Directory {
     try File.checkName(name, "openat")
     let path = self.path(of: name)
     do throws(SystemError) {
-      let file = try File.open(descriptor, name, flags | O_NOFOLLOW, path: path)
+      let file = try File.open(descriptor, name.cString, flags | O_NOFOLLOW, path: path)
       try file.status().checkRegular("openat", path, requiresOneName: requiresOneName)
       return file
     } catch {
@@ -228,20 +226,22 @@ extension Directory {
   }
 
   /// A separate descriptor of this directory, for a lock on it. See ``FileLock``.
-  func openItself() throws(SystemError) -> File { try File.open(descriptor, ".", O_RDONLY | O_DIRECTORY, path: path) }
+  func openItself() throws(SystemError) -> File {
+    try File.open(descriptor, ".".cString, O_RDONLY | O_DIRECTORY, path: path)
+  }
 
   // MARK: - Looking
 
   /// The status of `name` without following a link; `nil` if it does not exist.
   package func status(of name: String) throws(SystemError) -> FileStatus? {
     try File.checkName(name, "fstatat")
-    return try status(name, path: path(of: name))
+    return try status(name.cString, path: path(of: name))
   }
 
-  private func status(_ name: UnsafePointer<CChar>, path: String) throws(SystemError) -> FileStatus? {
+  private func status(_ name: [CChar], path: String) throws(SystemError) -> FileStatus? {
     var result = stat()
     let found = try allowing(ENOENT) { () throws(SystemError) in
-      try call(.fstatat, path) { fstatat(descriptor, name, &result, AT_SYMLINK_NOFOLLOW) }
+      try call(.fstatat, path) { unsafe fstatat(descriptor, name, &result, AT_SYMLINK_NOFOLLOW) }
     }
     return found.map { _ in FileStatus(result) }
   }
@@ -265,12 +265,12 @@ extension Directory {
   /// Removes a file or a link. Does nothing if it is already gone.
   package func remove(_ name: String) throws(SystemError) {
     try File.checkName(name, "unlinkat")
-    try remove(name, isDirectory: false, path: path(of: name))
+    try remove(name.cString, isDirectory: false, path: path(of: name))
   }
 
-  private func remove(_ name: UnsafePointer<CChar>, isDirectory: Bool, path: String) throws(SystemError) {
+  private func remove(_ name: [CChar], isDirectory: Bool, path: String) throws(SystemError) {
     _ = try allowing(ENOENT) { () throws(SystemError) in
-      try call(.unlinkat, path) { unlinkat(descriptor, name, isDirectory ? AT_REMOVEDIR : 0) }
+      try call(.unlinkat, path) { unsafe unlinkat(descriptor, name, isDirectory ? AT_REMOVEDIR : 0) }
     }
   }
 
@@ -284,7 +284,7 @@ extension Directory {
     try File.checkName(name, "renameat")
     try File.checkName(newName, "renameat")
     _ = try call(.renameat, directory.path(of: newName)) {
-      renameat(descriptor, name, directory.descriptor, newName)
+      unsafe renameat(descriptor, name, directory.descriptor, newName)
     }
   }
 
@@ -293,7 +293,7 @@ extension Directory {
     try File.checkName(first, "renameat")
     try File.checkName(second, "renameat")
     return try allowing(ENOSYS, EINVAL, EOPNOTSUPP) { () throws(SystemError) in
-      try call(.renameat, path(of: second)) { cplatform_exchange(descriptor, first, second) }
+      try call(.renameat, path(of: second)) { unsafe cplatform_exchange(descriptor, first, second) }
     } != nil
   }
 }
@@ -326,7 +326,7 @@ extension Directory {
         try directory.remove(name, isDirectory: status.kind == .directory, path: path)
       }
     }
-    try remove(name, isDirectory: status.kind == .directory, path: path(of: name))
+    try remove(name.cString, isDirectory: status.kind == .directory, path: path(of: name))
   }
 
   /// Makes all files and names in the tree durable.
@@ -368,30 +368,32 @@ extension Directory {
   /// With their terminating NULs.
   private func rawNames() throws(SystemError) -> [[CChar]] {
     // A separate descriptor: each has a single position, and this object is shared by threads.
-    let own = try call(.openat, path) { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard let stream = fdopendir(own) else {
+    let own = try call(.openat, path) { unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard let stream = unsafe fdopendir(own) else {
       let error = SystemError("fdopendir", path)
       _ = cplatform_close(own)
       throw error
     }
-    defer { closedir(stream) }
+    defer { unsafe closedir(stream) }
     var names: [[CChar]] = []
     while true {
       errno = 0
-      guard let entry = readdir(stream) else {
+      guard let entry = unsafe readdir(stream) else {
         if errno != 0 { throw SystemError("readdir", path) }
         return names
       }
       // The entry ends with its name and may be shorter than its type.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { preconditionFailure("dirent has no name") }
-      let start = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
-      let name = [CChar](UnsafeBufferPointer(start: start, count: strlen(start) + 1))
+      let start = unsafe (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
+      let name = unsafe [CChar](UnsafeBufferPointer(start: start, count: strlen(start) + 1))
       if name != [0x2E, 0] && name != [0x2E, 0x2E, 0] { names.append(name) }
     }
   }
 }
 
 extension String {
+  fileprivate var cString: [CChar] { Array(utf8CString) }
+
   fileprivate init(decodingCString name: [CChar]) {
     self.init(decoding: name.dropLast().lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
@@ -403,7 +405,7 @@ extension Directory {
   /// Bytes that this user may still write to the volume.
   package func freeSpace() throws(SystemError) -> Int {
     var status = statvfs()
-    _ = try call("fstatvfs", path) { fstatvfs(descriptor, &status) }
+    _ = try call("fstatvfs", path) { unsafe fstatvfs(descriptor, &status) }
     let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
     return overflow ? .max : Int(clamping: bytes)
   }
@@ -492,19 +494,19 @@ package enum BaseDirectory: String, Sendable {
     absolutePath(variable("HOME")) ?? registeredHome ?? ""
   }
 
-  package static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+  package static func variable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
 
   /// The specification ignores relative paths.
   private static func absolutePath(_ path: String?) -> String? { path.flatMap { $0.hasPrefix("/") ? $0 : nil } }
 
   private static var registeredHome: String? {
-    var entry = passwd()
+    var entry = unsafe passwd()
     var found: UnsafeMutablePointer<passwd>?
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { buffer in
-      guard getpwuid_r(getuid(), &entry, buffer.baseAddress!, buffer.count, &found) == 0, found != nil else {
-        return nil
-      }
-      return entry.pw_dir.map { String(cString: $0) }
+    var buffer = [CChar](repeating: 0, count: 16_384)
+    // The entry points into the buffer.
+    return unsafe buffer.withUnsafeMutableBufferPointer { buffer in
+      let status = unsafe getpwuid_r(getuid(), &entry, buffer.baseAddress!, buffer.count, &found)
+      return unsafe status == 0 && found != nil ? entry.pw_dir.map { unsafe String(cString: $0) } : nil
     }
   }
 }

@@ -27,10 +27,10 @@ package struct File: ~Copyable, Sendable {
 
   /// The only open call: blocks on nothing, sets close-on-exec, and retries after signals. New files are the user's alone.
   static func open(
-    _ directory: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32, path: String
+    _ directory: Int32, _ name: [CChar], _ flags: Int32, path: String
   ) throws(SystemError) -> File {
     let flags = flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
-    return File(descriptor: try call(.openat, path) { openat(directory, name, flags, 0o600) }, path: path)
+    return File(descriptor: try call(.openat, path) { unsafe openat(directory, name, flags, 0o600) }, path: path)
   }
 
   /// Throws unless `name` is a plain file name.
@@ -50,7 +50,7 @@ package struct File: ~Copyable, Sendable {
 
   package borrowing func status() throws(SystemError) -> FileStatus {
     var result = stat()
-    _ = try call(.fstat, path) { fstat(descriptor, &result) }
+    _ = try call(.fstat, path) { unsafe fstat(descriptor, &result) }
     return FileStatus(result)
   }
 
@@ -63,7 +63,7 @@ package struct File: ~Copyable, Sendable {
       let name = "user." + name
     #endif
     var bytes = [UInt8](repeating: 0, count: limit)
-    let length = try call("fgetxattr", path) { cplatform_attribute(descriptor, name, &bytes, limit) }
+    let length = try call("fgetxattr", path) { unsafe cplatform_attribute(descriptor, name, &bytes, limit) }
     return length == 0 ? nil : Array(bytes[..<length])
   }
 
@@ -133,12 +133,11 @@ extension File {
   package borrowing func read(
     _ bytes: UnsafeMutableRawBufferPointer, at offset: Int = 0
   ) throws(SystemError) -> Bool {
-    try readPart(bytes, at: offset) == bytes.count
+    try unsafe readPart(bytes, at: offset) == bytes.count
   }
 
   package borrowing func read(_ bytes: inout [UInt8], at offset: Int = 0) throws(SystemError) -> Bool {
-    var span = bytes.mutableSpan
-    return try span.withUnsafeMutableBytes { (bytes) throws(SystemError) in try read(bytes, at: offset) }
+    try readPart(&bytes, at: offset) == bytes.count
   }
 
   /// Reads up to `bytes.count` bytes from `offset`. Returns how many.
@@ -147,12 +146,21 @@ extension File {
   ) throws(SystemError) -> Int {
     var done = 0
     while done < bytes.count {
-      let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
-      let count = try call(.pread, path) { pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+      let count = try call(.pread, path) {
+        unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
+      }
       if count == 0 { break }
       done += count
     }
     return done
+  }
+
+  private borrowing func readPart(_ bytes: inout [UInt8], at offset: Int) throws(SystemError) -> Int {
+    var span = bytes.mutableSpan
+    return try unsafe span.withUnsafeMutableBytes { (bytes) throws(SystemError) in
+      try unsafe readPart(bytes, at: offset)
+    }
   }
 
   /// Reads the whole file, ignoring its reported size, which is 0 in /proc. Throws a finding for more than `limit`
@@ -161,10 +169,7 @@ extension File {
     var contents: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 16_384)
     while true {
-      var span = part.mutableSpan
-      let count = try span.withUnsafeMutableBytes { (part) throws(SystemError) in
-        try readPart(part, at: contents.count)
-      }
+      let count = try readPart(&part, at: contents.count)
       if count > limit - contents.count { throw SystemError("pread", path, .tooLarge(limit: limit)) }
       contents += part[..<count]
       if count < part.count { return contents }
@@ -177,10 +182,10 @@ extension File {
   package borrowing func write(_ bytes: UnsafeRawBufferPointer, at offset: Int? = nil) throws(SystemError) {
     var done = 0
     while done < bytes.count {
-      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
       let count = try call(offset == nil ? .write : .pwrite, path) {
-        if let offset { return pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
-        return cplatform_write(descriptor, rest.baseAddress, rest.count)
+        if let offset { return unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
+        return unsafe cplatform_write(descriptor, rest.baseAddress, rest.count)
       }
       if count == 0 { throw SystemError("write", path, errno: ENOSPC) }
       done += count
@@ -192,16 +197,16 @@ extension File {
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
   ) throws(SystemError) {
     let done = try call(.pwrite, path) {
-      cplatform_write_two(
+      unsafe cplatform_write_two(
         descriptor, first.baseAddress, first.count, second.baseAddress, second.count, Int64(offset))
     }
     let (inFirst, inSecond) = (min(done, first.count), max(0, done - first.count))
-    try write(UnsafeRawBufferPointer(rebasing: first[inFirst...]), at: offset + inFirst)
-    try write(UnsafeRawBufferPointer(rebasing: second[inSecond...]), at: offset + first.count + inSecond)
+    try unsafe write(UnsafeRawBufferPointer(rebasing: first[inFirst...]), at: offset + inFirst)
+    try unsafe write(UnsafeRawBufferPointer(rebasing: second[inSecond...]), at: offset + first.count + inSecond)
   }
 
   package borrowing func write(_ bytes: [UInt8], at offset: Int? = nil) throws(SystemError) {
-    try bytes.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in try write(bytes, at: offset) }
+    try unsafe bytes.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in try unsafe write(bytes, at: offset) }
   }
 
   /// Copies a range of a file to the same place in this one. Bytes past the other file's end become zeros.
@@ -256,6 +261,13 @@ package struct FileStatus: Hashable, Sendable {
     if requiresOneName, linkCount > 1 { throw SystemError(operation, path, .names(linkCount)) }
   }
 
+  /// The file that a path leads to, following links; `nil` with `errno` set if there is none.
+  package init?(ofPath path: String) {
+    var status = stat()
+    if unsafe stat(path, &status) != 0 { return nil }
+    self.init(status)
+  }
+
   init(_ status: stat) {
     identity = FileIdentity(status)
     kind = FileKind(mode: status.st_mode)
@@ -295,7 +307,8 @@ package struct FileIdentity: Hashable, Sendable {
 
 /// A shared mapping of a file's beginning, unmapped with the object.
 // @unchecked: the pointer never changes; the object's creator owns the memory behind it.
-package final class MemoryMap: @unchecked Sendable {
+// @safe: the memory stays mapped as long as the object.
+@safe package final class MemoryMap: @unchecked Sendable {
   package let base: UnsafeMutableRawPointer
   /// Bytes.
   package let size: Int
@@ -307,9 +320,9 @@ package final class MemoryMap: @unchecked Sendable {
   package static var isAddressSpaceLimited: Bool {
     var limit = rlimit()
     #if canImport(Glibc)
-      let status = getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+      let status = unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
     #else
-      let status = getrlimit(RLIMIT_AS, &limit)
+      let status = unsafe getrlimit(RLIMIT_AS, &limit)
     #endif
     // Infinity is the largest number, or half of it.
     return status != 0 || limit.rlim_cur < rlim_t.max / 2
@@ -324,31 +337,31 @@ package final class MemoryMap: @unchecked Sendable {
 
   package init(descriptor: Int32, path: String, size: Int, _ access: File.Access) throws(SystemError) {
     protection = access == .reading ? PROT_READ : PROT_READ | PROT_WRITE
-    base = try Self.map(nil, size, protection, descriptor, path)
+    unsafe base = try Self.map(nil, size, protection, descriptor, path)
     self.size = size
   }
 
   /// Replaces the mapped file, immediately for all readers.
   package func replace(descriptor: Int32, path: String) throws(SystemError) {
-    _ = try Self.map(base, size, protection, descriptor, path)
+    _ = try unsafe Self.map(base, size, protection, descriptor, path)
   }
 
   /// - Parameter place: The address of a mapping to replace.
   private static func map(
     _ place: UnsafeMutableRawPointer?, _ size: Int, _ protection: Int32, _ descriptor: Int32, _ path: String
   ) throws(SystemError) -> UnsafeMutableRawPointer {
-    var address = place
+    var address = unsafe place
     _ = try call(.mmap, path) { () -> Int in
-      address = mmap(place, size, protection, MAP_SHARED | (place == nil ? 0 : MAP_FIXED), descriptor, 0)
-      return address == MAP_FAILED ? -1 : 0
+      unsafe address = mmap(place, size, protection, MAP_SHARED | (place == nil ? 0 : MAP_FIXED), descriptor, 0)
+      return unsafe address == MAP_FAILED ? -1 : 0
     }
-    return address!
+    return unsafe address!
   }
 
   /// Whether a range's pages are in memory, so that reading it cannot cause an I/O error.
   package func isResident(_ offset: Int, count: Int) -> Bool {
-    offset >= 0 && count >= 0 && offset <= size - count && cplatform_is_resident(base + offset, count) == 1
+    unsafe offset >= 0 && count >= 0 && offset <= size - count && cplatform_is_resident(base + offset, count) == 1
   }
 
-  deinit { munmap(base, size) }
+  deinit { unsafe munmap(base, size) }
 }

@@ -56,9 +56,8 @@ package enum ProcessNamespace {
   /// This process's PID namespace; 0 if unknown or if there is only one.
   package static let current: UInt64 = {
     #if os(Linux)
-      var status = stat()
       // pid_namespaces(7): processes share a namespace if this is the same file.
-      if stat("/proc/self/ns/pid", &status) == 0 { return UInt64(status.st_ino) }
+      if let status = FileStatus(ofPath: "/proc/self/ns/pid") { return status.identity.inode }
     #endif
     return 0
   }()

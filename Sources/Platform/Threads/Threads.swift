@@ -16,22 +16,21 @@ package enum PlatformThread {
   package static func start(
     name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
-    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
     var attributes = pthread_attr_t()
-    precondition(pthread_attr_init(&attributes) == 0, "pthread_attr_init failed")
-    defer { pthread_attr_destroy(&attributes) }
+    unsafe precondition(pthread_attr_init(&attributes) == 0, "pthread_attr_init failed")
+    defer { unsafe pthread_attr_destroy(&attributes) }
     if let stackSize {
-      precondition(pthread_attr_setstacksize(&attributes, stackSize) == 0, "pthread_attr_setstacksize failed")
+      unsafe precondition(pthread_attr_setstacksize(&attributes, stackSize) == 0, "pthread_attr_setstacksize failed")
     }
     #if canImport(Darwin)
       var thread: pthread_t?
-      let status = pthread_create(&thread, &attributes, { Start.run($0) }, start.toOpaque())
     #else
       var thread = pthread_t()
-      let status = pthread_create(&thread, &attributes, { Start.run($0.unsafelyUnwrapped) }, start.toOpaque())
     #endif
+    let status = unsafe pthread_create(&thread, &attributes, { unsafe Start.run($0) }, start.toOpaque())
     guard status == 0 else {
-      start.release()
+      unsafe start.release()
       throw SystemError("pthread_create", name, errno: status)
     }
   }
@@ -45,11 +44,10 @@ package enum PlatformThread {
       self.body = body
     }
 
-    static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-      let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-      var name = Array(start.name.utf8.prefix(15))
-      name.append(0)
-      name.withUnsafeBytes { cplatform_name_thread($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
+    /// - Parameter context: Never `nil`. Only Darwin declares it so.
+    static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+      let start = unsafe Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
+      unsafe cplatform_name_thread(String(start.name.prefix(15)))
       pthread_detach(pthread_self())
       start.body()
       return nil
@@ -67,7 +65,7 @@ package struct ThreadStack: BitwiseCopyable, Sendable {
   package static func current() -> ThreadStack? {
     var lowest: UInt = 0
     var size = 0
-    guard cplatform_stack(&lowest, &size) == 0 else { return nil }
+    guard unsafe cplatform_stack(&lowest, &size) == 0 else { return nil }
     return ThreadStack(lowest: lowest, limit: lowest + UInt(min(128 << 10, size / 4)))
   }
 
@@ -82,41 +80,42 @@ package struct ThreadStack: BitwiseCopyable, Sendable {
 /// A mutex with two conditions, for the working thread and for all other waiters. Unlike `Synchronization.Mutex`, it can
 /// be locked and unlocked in different functions.
 // @unchecked: pthread objects are made to be shared; the pointers never change.
-package final class ConditionLock: @unchecked Sendable {
+// @safe: they exist as long as the object, which is the only one to have their addresses.
+@safe package final class ConditionLock: @unchecked Sendable {
   package enum Condition: Sendable { case work, progress }
 
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let conditions: UnsafeMutablePointer<pthread_cond_t>
 
   package init() {
-    mutex = .allocate(capacity: 1)
-    conditions = .allocate(capacity: 2)
-    precondition(pthread_mutex_init(mutex, nil) == 0, "pthread_mutex_init failed")
+    unsafe (mutex, conditions) = (.allocate(capacity: 1), .allocate(capacity: 2))
+    unsafe precondition(pthread_mutex_init(mutex, nil) == 0, "pthread_mutex_init failed")
     var attributes = pthread_condattr_t()
-    precondition(pthread_condattr_init(&attributes) == 0, "pthread_condattr_init failed")
+    unsafe precondition(pthread_condattr_init(&attributes) == 0, "pthread_condattr_init failed")
     #if os(Linux)
-      precondition(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0, "pthread_condattr_setclock failed")
+      let status = unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      precondition(status == 0, "pthread_condattr_setclock failed")
     #endif
     for index in 0..<2 {
-      precondition(pthread_cond_init(conditions + index, &attributes) == 0, "pthread_cond_init failed")
+      unsafe precondition(pthread_cond_init(conditions + index, &attributes) == 0, "pthread_cond_init failed")
     }
-    pthread_condattr_destroy(&attributes)
+    unsafe pthread_condattr_destroy(&attributes)
   }
 
   deinit {
-    for index in 0..<2 { pthread_cond_destroy(conditions + index) }
-    pthread_mutex_destroy(mutex)
-    conditions.deallocate()
-    mutex.deallocate()
+    for index in 0..<2 { unsafe pthread_cond_destroy(conditions + index) }
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe conditions.deallocate()
+    unsafe mutex.deallocate()
   }
 
   @inlinable @inline(__always)
-  package func lock() { pthread_mutex_lock(mutex) }
+  package func lock() { unsafe pthread_mutex_lock(mutex) }
 
-  package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
+  package func tryLock() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
 
   @inlinable @inline(__always)
-  package func unlock() { pthread_mutex_unlock(mutex) }
+  package func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
   @inlinable @inline(__always)
   package func withLock<R: ~Copyable, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
@@ -126,24 +125,24 @@ package final class ConditionLock: @unchecked Sendable {
   }
 
   private func pointer(_ condition: Condition) -> UnsafeMutablePointer<pthread_cond_t> {
-    condition == .work ? conditions : conditions + 1
+    unsafe condition == .work ? conditions : conditions + 1
   }
 
-  package func signal(_ condition: Condition) { pthread_cond_signal(pointer(condition)) }
+  package func signal(_ condition: Condition) { unsafe pthread_cond_signal(pointer(condition)) }
 
-  package func signalAll(_ condition: Condition) { pthread_cond_broadcast(pointer(condition)) }
+  package func signalAll(_ condition: Condition) { unsafe pthread_cond_broadcast(pointer(condition)) }
 
   /// Waits until signaled, with the lock held before and after; may wake spuriously.
-  package func wait(for condition: Condition) { pthread_cond_wait(pointer(condition), mutex) }
+  package func wait(for condition: Condition) { unsafe pthread_cond_wait(pointer(condition), mutex) }
 
   /// Waits for at most `nanoseconds`, clamped to 31 years. Returns `false` on timeout.
   package func wait(for condition: Condition, nanoseconds: Int64) -> Bool {
     #if os(Linux)
       var time = MonotonicClock.interval(MonotonicClock.nanoseconds.addingClamped(max(0, nanoseconds)))
-      return pthread_cond_timedwait(pointer(condition), mutex, &time) == 0
+      return unsafe pthread_cond_timedwait(pointer(condition), mutex, &time) == 0
     #else
       var time = MonotonicClock.interval(nanoseconds)
-      return pthread_cond_timedwait_relative_np(pointer(condition), mutex, &time) == 0
+      return unsafe pthread_cond_timedwait_relative_np(pointer(condition), mutex, &time) == 0
     #endif
   }
 }

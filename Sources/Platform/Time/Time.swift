@@ -6,7 +6,7 @@ package enum MonotonicClock {
   package static func sleep(nanoseconds: Int64) {
     var rest = interval(nanoseconds)
     var left = timespec()
-    while nanosleep(&rest, &left) != 0 && errno == EINTR { rest = left }
+    while unsafe nanosleep(&rest, &left) != 0 && errno == EINTR { rest = left }
   }
 
   /// Clamps to between 0 and 31 years, which fits all system types.
@@ -33,7 +33,7 @@ package enum RealTimeClock {
   static func read(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     // Fails only for an unknown clock.
-    clock_gettime(clock, &time)
+    unsafe clock_gettime(clock, &time)
     return nanoseconds(time)
   }
 }

@@ -13,20 +13,19 @@ import Testing
     let base: UnsafeMutableRawPointer
     let pages: Int
     let original: [UInt8]
-    let control = UnsafeMutablePointer<Control>.allocate(capacity: 1)
+    let control: ControlReference
 
     init(_ file: [UInt8], _ metaPages: MetaPages) {
       original = file
       pages = file.count / pageSize
       base = mmap(nil, file.count + pageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
       precondition(base != MAP_FAILED && mprotect(base + file.count, pageSize, PROT_NONE) == 0)
-      control.initialize(to: Control(metaPages))
+      control = ControlReference(to: Control(metaPages))
       restore()
     }
 
     deinit {
       munmap(base, original.count + pageSize)
-      control.deinitialize(count: 1)
       control.deallocate()
     }
 
@@ -37,7 +36,7 @@ import Testing
 
     /// - Parameter depth: A forged depth.
     func tree(depth: Int? = nil) -> Tree {
-      let metas = [MetaPage(base), MetaPage(base + pageSize)]
+      let metas = [0, pageSize].map { MetaPage(UnsafeRawBufferPointer(start: base + $0, count: pageSize).bytes) }
       let meta = metas.max { $0.transactionID < $1.transactionID }!
       return Tree(
         map: base, root: meta.main.root, end: UInt64(pages), depth: depth ?? Int(meta.main.depth), pageSize: pageSize,
@@ -107,12 +106,8 @@ import Testing
         isFound = true
         #expect(value.reduce(0) { $0 &+ Int($1) } >= 0)
       }
-      withUnsafeTemporaryAllocation(of: TreeSearches.Member.self, capacity: 2) { members in
-        let keys = [bytes, bytes]
-        keys.withUnsafeBufferPointer { TreeSearches(tree, $0, members).run() }
-        for member in members {
-          if case .value(let value) = member.found { #expect(value.reduce(0) { $0 &+ Int($1) } >= 0) }
-        }
+      TreeSearches(tree: tree).run([bytes, bytes].span) { _, found in
+        if case .value(let value) = found { #expect(value.reduce(0) { $0 &+ Int($1) } >= 0) }
       }
       return isFound
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct PathHintsTests {
   private static func hash(_ index: Int) -> UInt64 {
-    withUnsafeBytes(of: index) { PathHints.hash($0) }
+    withUnsafeBytes(of: index) { TreeKey($0).hash }
   }
 
   @Test func remembersTheLastWay() {
@@ -53,10 +53,10 @@ import Testing
     var hashes: Set<UInt64> = []
     for length in 0..<80 {
       var key = random.bytes(length)
-      hashes.insert(key.withUnsafeBytes { PathHints.hash($0) })
+      hashes.insert(key.withUnsafeBytes { TreeKey($0).hash })
       for index in key.indices {
         key[index] ^= 1
-        hashes.insert(key.withUnsafeBytes { PathHints.hash($0) })
+        hashes.insert(key.withUnsafeBytes { TreeKey($0).hash })
         key[index] ^= 1
       }
     }
