@@ -80,7 +80,7 @@ import Testing
     try keychain.set("plain ключ", key: "k")
     let path = try #require(try exchange.search(keychain.options.identity("k")).unlocked.first)
     let secret = try #require(try exchange.secrets(of: [path])[path])
-    #expect(Calls.bytes(ofSecret: secret.value).elementsEqual("plain ключ".utf8))
+    #expect(secret.bytes.elementsEqual("plain ключ".utf8))
     try keychain.removeAll()
   }
 }

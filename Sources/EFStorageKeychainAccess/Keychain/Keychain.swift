@@ -91,23 +91,17 @@ extension Keychain: CustomStringConvertible {
 extension Keychain {
   /// The label of items when they are set, shown by the service's program. Without one, a new item gets its service and
   /// key as label, and an existing item keeps its label.
-  public func label(_ label: String) -> Keychain {
-    with { $0.label = label }
-  }
+  public func label(_ label: String) -> Keychain { with { $0.label = label } }
 
   /// The comment of items when they are set, an attribute. Not secret.
-  public func comment(_ comment: String) -> Keychain {
-    with { $0.comment = comment }
-  }
+  public func comment(_ comment: String) -> Keychain { with { $0.comment = comment } }
 
   /// Attributes to add to items when they are set. Not secret.
   ///
   /// Stored as text: strings, Booleans, integers in decimal, data in Base64. Setting an item throws
   /// ``KeychainError/Code/invalidAttribute`` for a value of another type, or a name that identifies items (`class`,
   /// `service`, `server`, `port`, `protocol`, `authenticationType`, `accessGroup`, `key`, `xdg:…`).
-  public func attributes(_ attributes: [String: Any]) -> Keychain {
-    with { $0.add(attributes) }
-  }
+  public func attributes(_ attributes: [String: Any]) -> Keychain { with { $0.add(attributes) } }
 
   /// Whether a locked keyring may make the service prompt. ``AuthenticationUI/allow`` is the default.
   public func authenticationUI(_ authenticationUI: AuthenticationUI) -> Keychain {
@@ -118,16 +112,12 @@ extension Keychain {
   ///
   /// After that, the call throws ``KeychainError/Code/locked``. The service may keep showing the prompt: answered
   /// later, it unlocks the keyring for later calls.
-  public func interactionTimeout(_ timeout: Duration) -> Keychain {
-    with { $0.waits.interactionTimeout = timeout }
-  }
+  public func interactionTimeout(_ timeout: Duration) -> Keychain { with { $0.waits.interactionTimeout = timeout } }
 
   /// How long the bus and the service may take for an operation, without prompts: 5 seconds by default, one day at
   /// most. Operations on many items allow this for each item. After that, the call throws
   /// ``KeychainError/Code/timedOut``.
-  public func timeout(_ timeout: Duration) -> Keychain {
-    with { $0.waits.timeout = timeout }
-  }
+  public func timeout(_ timeout: Duration) -> Keychain { with { $0.waits.timeout = timeout } }
 
   private func with(_ change: (inout Options) -> Void) -> Keychain {
     var options = options

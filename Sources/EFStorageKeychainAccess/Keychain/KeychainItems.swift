@@ -11,16 +11,14 @@ extension Keychain {
   /// The item's text, or `nil` if it is missing. Throws ``KeychainError/Code/conversion`` if its data is not UTF-8.
   public func get(_ key: String) throws -> String? {
     guard let secret = try store.secret(options.identity(key), options.waits) else { return nil }
-    guard let text = secret.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else {
+    guard let text = unsafe secret.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
       throw KeychainError(.conversion, "The item is not text in UTF-8. Read it with getData(_:).")
     }
     return text
   }
 
   /// The item's data (for a text its UTF-8), or `nil` if it is missing.
-  public func getData(_ key: String) throws -> Data? {
-    try store.secret(options.identity(key), options.waits)?.withUnsafeBytes { Data($0) }
-  }
+  public func getData(_ key: String) throws -> Data? { try store.secret(options.identity(key), options.waits)?.data }
 
   /// Calls `handler` with the item's data and attributes, or `nil` if it is missing, and returns its result.
   public func get<T>(_ key: String, handler: (Attributes?) throws -> T) throws -> T {
@@ -29,29 +27,19 @@ extension Keychain {
   }
 
   /// Sets the item to a text, which may contain any character, also NUL.
-  public func set(_ value: String, key: String) throws {
-    try write(.text(value), key)
-  }
+  public func set(_ value: String, key: String) throws { try write(.text(value), key) }
 
   /// Sets the item to data, up to the some hundred megabytes that a message of the bus can carry.
-  public func set(_ value: Data, key: String) throws {
-    try write(.data(value), key)
-  }
+  public func set(_ value: Data, key: String) throws { try write(.data(value), key) }
 
   /// Removes the item, if it exists.
-  public func remove(_ key: String) throws {
-    try store.remove(options.identity(key), options.waits)
-  }
+  public func remove(_ key: String) throws { try store.remove(options.identity(key), options.waits) }
 
   /// Removes every item of this keychain, but not of other services, servers or access groups. Not atomic.
-  public func removeAll() throws {
-    try store.remove(options.checkedScope(), options.waits)
-  }
+  public func removeAll() throws { try store.remove(options.checkedScope(), options.waits) }
 
   /// Returns whether an item exists, locked or not, so it never prompts.
-  public func contains(_ key: String) throws -> Bool {
-    try store.contains(options.identity(key), options.waits)
-  }
+  public func contains(_ key: String) throws -> Bool { try store.contains(options.identity(key), options.waits) }
 
   /// Sets the item unless it exists, locked or not, atomically across processes. Returns whether it was set.
   func add(_ secret: Secret, key: String) throws(KeychainError) -> Bool {
@@ -129,9 +117,7 @@ extension Keychain {
 /// Lists of items in no particular order. They are not a snapshot: concurrent changes may be included or not.
 extension Keychain {
   /// The keys of this keychain's items; empty after a failure, which goes to ``failureHandler``.
-  public func allKeys() -> [String] {
-    Self.reporting(default: []) { try keys() }
-  }
+  public func allKeys() -> [String] { Self.reporting(default: []) { try keys() } }
 
   /// The keys of this keychain's items.
   public func keys() throws -> [String] {
@@ -161,7 +147,7 @@ public struct Attributes: Sendable {
   private let stored: [String: String]
 
   init(_ item: StoredItem) {
-    data = item.secret?.withUnsafeBytes { Data($0) }
+    data = item.secret?.data
     label = item.label
     creationDate = item.created
     modificationDate = item.modified

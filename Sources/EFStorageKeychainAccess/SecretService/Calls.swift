@@ -1,6 +1,6 @@
 import CSecret
 
-/// Every call of libsecret, GIO and GLib in this module, except those for variants in `Variant.swift`. All waits have a
+/// Every call of libsecret, GIO and GLib in this module, except those for values in `Variant.swift` and `Secret.swift`. All waits have a
 /// deadline.
 ///
 /// It avoids four behaviors of GIO and libsecret:
@@ -18,68 +18,59 @@ enum Calls {
   // MARK: - Environment
 
   /// `nil` also if the program runs with more rights than its caller, since the caller sets the variables.
-  static func environmentVariable(_ name: String) -> String? {
-    secure_getenv(name).map { String(cString: $0) }
-  }
+  static func environmentVariable(_ name: String) -> String? { unsafe text(secure_getenv(name)) }
+
+  private static func text(_ text: UnsafePointer<CChar>?) -> String? { unsafe text.map { unsafe String(cString: $0) } }
 
   // MARK: - Connection
 
-  /// A connection to the message bus at `address`, registered with it. Release it with ``close(_:)``.
-  static func connect(to address: String, until deadline: Deadline) throws(CallFailure) -> OpaquePointer {
+  /// A connection to the message bus at `address`, registered with it.
+  static func connect(to address: String, until deadline: Deadline) throws(CallFailure) -> BusConnection {
     let flags = GDBusConnectionFlags(
       G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
         | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue)
-    return try wait(until: deadline) { cancellable, callback, data in
-      g_dbus_connection_new_for_address(address, flags, nil, cancellable, callback, data)
+    return try unsafe wait(until: deadline) { cancellable, callback, data in
+      unsafe g_dbus_connection_new_for_address(address, flags, nil, cancellable, callback, data)
     } finish: { result, error in
-      g_dbus_connection_new_for_address_finish(result, error)
+      unsafe g_dbus_connection_new_for_address_finish(result, error).map { unsafe BusConnection(owning: $0) }
     }
   }
 
-  static func isClosed(_ connection: OpaquePointer) -> Bool {
-    g_dbus_connection_is_closed(connection) != 0
-  }
-
-  static func close(_ connection: OpaquePointer) {
-    g_dbus_connection_close(connection, nil, nil, nil)
-    g_object_unref(gpointer(connection))
+  static func isClosed(_ connection: BusConnection) -> Bool {
+    unsafe g_dbus_connection_is_closed(connection.pointer) != 0
   }
 
   /// Calls a method and waits for its reply of the type `reply`.
   static func call(
-    _ connection: OpaquePointer, to name: String, path: String, interface: String, method: String,
+    _ connection: BusConnection, to name: String, path: String, interface: String, method: String,
     _ arguments: Variant?, reply: StaticString, until deadline: Deadline
   ) throws(CallFailure) -> Variant {
     guard let timeout = deadline.remainingMilliseconds else { throw .timedOut }
     var error: UnsafeMutablePointer<GError>?
-    let answer = g_dbus_connection_call_sync(
-      connection, name, path, interface, method, arguments?.pointer, Variant.type(reply),
+    let answer = unsafe g_dbus_connection_call_sync(
+      connection.pointer, name, path, interface, method, arguments?.pointer, Variant.type(reply),
       G_DBUS_CALL_FLAGS_NO_AUTO_START, timeout, nil, &error)
-    guard let answer else { throw failure(taking: error) }
-    return Variant(owning: answer)
+    guard let answer = unsafe answer else { throw unsafe failure(taking: error) }
+    return unsafe Variant(owning: answer)
   }
 
   // MARK: - Session
 
-  /// A proxy of the service with the bus name `owner` and an open session. Release it with ``release(_:)``.
+  /// A proxy of the service with the bus name `owner` and an open session.
   static func openService(
-    _ connection: OpaquePointer, owner: String, until deadline: Deadline
-  ) throws(CallFailure) -> OpaquePointer {
+    _ connection: BusConnection, owner: String, until deadline: Deadline
+  ) throws(CallFailure) -> GObjectReference {
     var error: UnsafeMutablePointer<GError>?
-    guard let service = csecret_service_new(serviceType, connection, owner, &error) else {
-      throw failure(taking: error)
+    guard let proxy = unsafe csecret_service_new(serviceType, connection.pointer, owner, &error) else {
+      throw unsafe failure(taking: error)
     }
-    do {
-      let isOpen: Bool = try wait(until: deadline) { cancellable, callback, data in
-        secret_service_ensure_session(service, cancellable, callback, data)
-      } finish: { result, error in
-        secret_service_ensure_session_finish(service, result, error) != 0 ? true : nil
-      }
-      precondition(isOpen)
-    } catch {
-      release(service)
-      throw error
+    let service = unsafe GObjectReference(owning: proxy)
+    let isOpen: Bool = try unsafe wait(until: deadline) { cancellable, callback, data in
+      unsafe secret_service_ensure_session(service.pointer, cancellable, callback, data)
+    } finish: { result, error in
+      unsafe secret_service_ensure_session_finish(service.pointer, result, error) != 0 ? true : nil
     }
+    precondition(isOpen)
     return service
   }
 
@@ -90,66 +81,45 @@ enum Calls {
   private static let serviceType: GType = {
     let name = "LMDBCachingSecretService"
     // Registered before if this code is in the process twice.
-    let registered = g_type_from_name(name)
+    let registered = unsafe g_type_from_name(name)
     guard registered == 0 else { return registered }
-    var parent = GTypeQuery()
-    g_type_query(secret_service_get_type(), &parent)
-    let type = g_type_register_static_simple(
+    var parent = unsafe GTypeQuery()
+    unsafe g_type_query(secret_service_get_type(), &parent)
+    let type = unsafe g_type_register_static_simple(
       parent.type, name, parent.class_size,
       { classPointer, _ in
-        classPointer?.assumingMemoryBound(to: GObjectClass.self).pointee.constructor = { type, count, properties in
-          let parent = g_type_class_peek(secret_service_get_type())!.assumingMemoryBound(to: GObjectClass.self)
-          let object = parent.pointee.constructor(type, count, properties)
-          for property in UnsafeBufferPointer(start: properties, count: Int(count)) {
-            guard let name = g_param_spec_get_name(property.pspec).map({ String(cString: $0) }) else { continue }
+        unsafe classPointer?.assumingMemoryBound(to: GObjectClass.self).pointee.constructor = {
+          type, count, properties in
+          let parent = unsafe g_type_class_peek(secret_service_get_type())!.assumingMemoryBound(to: GObjectClass.self)
+          let object = unsafe parent.pointee.constructor(type, count, properties)
+          for index in 0..<Int(count) {
+            guard let property = unsafe properties?[index] else { continue }
+            let name = unsafe String(cString: g_param_spec_get_name(property.pspec))
             if ["g-bus-type", "g-name", "g-flags"].contains(name) {
-              g_object_set_property(object, name, property.value)
+              unsafe g_object_set_property(object, name, property.value)
             }
           }
-          return object
+          return unsafe object
         }
       }, parent.instance_size, nil, 0)
     precondition(type != 0, "GObject did not register \(name)")
     return type
   }()
 
-  static func release(_ service: OpaquePointer) {
-    g_object_unref(gpointer(service))
-  }
-
-  static func sessionPath(_ service: OpaquePointer) -> String? {
-    secret_service_get_session_dbus_path(service).map { String(cString: $0) }
-  }
-
-  // MARK: - Secrets
-
-  /// A secret value with a copy of the bytes, in memory that is not paged out as far as the limit on locked memory
-  /// allows. Release it with ``releaseSecret(_:)``.
-  static func makeSecret(_ bytes: UnsafeRawBufferPointer, contentType: String) -> OpaquePointer {
-    guard let start = bytes.baseAddress else { return secret_value_new("", 0, contentType) }
-    return secret_value_new(start.assumingMemoryBound(to: CChar.self), bytes.count, contentType)
-  }
-
-  /// Valid until the value is released.
-  static func bytes(ofSecret value: OpaquePointer) -> UnsafeRawBufferPointer {
-    var count: gsize = 0
-    let start = secret_value_get(value, &count)
-    return UnsafeRawBufferPointer(start: start, count: Int(count))
-  }
-
-  /// Releases the value, and overwrites it with the last reference.
-  static func releaseSecret(_ value: OpaquePointer) {
-    secret_value_unref(gpointer(value))
+  static func sessionPath(_ service: GObjectReference) -> String? {
+    unsafe text(secret_service_get_session_dbus_path(service.pointer))
   }
 
   /// The secret in the form of a message, `(oayays)`, encrypted if the session is.
-  static func encode(_ value: OpaquePointer, for service: OpaquePointer) -> Variant? {
-    secret_service_encode_dbus_secret(service, value).map { Variant(sinking: $0) }
+  static func encode(_ secret: Secret, for service: GObjectReference) -> Variant? {
+    withExtendedLifetime(secret) {
+      unsafe secret_service_encode_dbus_secret(service.pointer, secret.value).map { unsafe Variant(sinking: $0) }
+    }
   }
 
-  /// The secret of a message, or `nil` if it belongs to another session. Release it with ``releaseSecret(_:)``.
-  static func decode(_ secret: Variant, from service: OpaquePointer) -> OpaquePointer? {
-    secret_service_decode_dbus_secret(service, secret.pointer)
+  /// The secret of a message, or `nil` if it belongs to another session.
+  static func decode(_ secret: Variant, from service: GObjectReference) -> Secret? {
+    unsafe secret_service_decode_dbus_secret(service.pointer, secret.pointer).map { unsafe Secret(owning: $0) }
   }
 
   // MARK: - Prompts
@@ -160,37 +130,27 @@ enum Calls {
   /// prompt by then. The prompt is left to the service, never dismissed: `Dismiss` on a prompt to unlock makes GNOME
   /// Keyring 42 fail an assertion and end.
   static func prompt(
-    _ connection: OpaquePointer, owner: String, path: String, shownBy limit: Deadline, until deadline: Deadline
+    _ connection: BusConnection, owner: String, path: String, shownBy limit: Deadline, until deadline: Deadline
   ) throws(CallFailure) -> Variant? {
-    let context = g_main_context_new()
-    g_main_context_push_thread_default(context)
+    let loop = EventLoop()
     let state = PromptState()
-    let data = Unmanaged.passUnretained(state).toOpaque()
-    let completed = g_dbus_connection_signal_subscribe(
-      connection, owner, promptInterface, "Completed", path, nil, G_DBUS_SIGNAL_FLAGS_NONE,
-      { _, _, _, _, _, parameters, data in
-        guard let parameters, let data else { return }
-        Unmanaged<PromptState>.fromOpaque(data).takeUnretainedValue().complete(Variant(retaining: parameters))
-      }, data, nil)
-    let ended = g_dbus_connection_signal_subscribe(
-      connection, "org.freedesktop.DBus", "org.freedesktop.DBus", "NameOwnerChanged", nil, owner,
-      G_DBUS_SIGNAL_FLAGS_NONE,
-      { _, _, _, _, _, _, data in
-        guard let data else { return }
-        Unmanaged<PromptState>.fromOpaque(data).takeUnretainedValue().end = .disconnected
-      }, data, nil)
-    // Wakes the wait below to check the time and the connection, whose end makes no signal.
-    let tick = g_timeout_source_new(100)
-    g_source_set_callback(tick, { _ in 1 }, nil, nil)
-    _ = g_source_attach(tick, context)
-    defer {
-      g_source_destroy(tick)
-      g_source_unref(tick)
-      g_dbus_connection_signal_unsubscribe(connection, completed)
-      g_dbus_connection_signal_unsubscribe(connection, ended)
-      g_main_context_pop_thread_default(context)
-      g_main_context_unref(context)
+    defer { withExtendedLifetime(state) {} }
+    func subscribe(_ sender: String, _ interface: String, _ signal: String, path: String?, about name: String?) -> guint
+    {
+      unsafe g_dbus_connection_signal_subscribe(
+        connection.pointer, sender, interface, signal, path, name, G_DBUS_SIGNAL_FLAGS_NONE,
+        { _, _, _, _, signal, parameters, state in
+          guard let signal = unsafe signal, let parameters = unsafe parameters, let state = unsafe state else { return }
+          unsafe Unmanaged<PromptState>.fromOpaque(state).takeUnretainedValue()
+            .receive(String(cString: signal), Variant(retaining: parameters))
+        }, Unmanaged.passUnretained(state).toOpaque(), nil)
     }
+    let bus = "org.freedesktop.DBus"
+    let signals = [
+      subscribe(owner, promptInterface, "Completed", path: path, about: nil),
+      subscribe(bus, bus, "NameOwnerChanged", path: nil, about: owner),
+    ]
+    defer { for signal in signals { unsafe g_dbus_connection_signal_unsubscribe(connection.pointer, signal) } }
     _ = try call(
       connection, to: owner, path: path, interface: promptInterface, method: "Prompt", .tuple([.string("")]),
       reply: "()", until: limit)
@@ -201,9 +161,10 @@ enum Calls {
       case .disconnected: throw CallFailure(.disconnected, message: "the service ended while it prompted")
       case nil: break
       }
+      // Its end makes no signal.
       if isClosed(connection) { throw CallFailure(.disconnected, message: "the bus ended during a prompt") }
       if deadline.remainingMilliseconds == nil { throw .timedOut }
-      g_main_context_iteration(context, 1)
+      loop.iterate()
     }
   }
 
@@ -216,8 +177,12 @@ enum Calls {
     }
     var end: End?
 
-    func complete(_ parameters: Variant) {
+    func receive(_ signal: String, _ parameters: Variant) {
       guard end == nil else { return }
+      guard signal == "Completed" else {
+        end = .disconnected
+        return
+      }
       guard parameters.count == 2, let isDismissed = parameters[0].boolean else {
         end = .dismissed
         return
@@ -231,7 +196,7 @@ enum Calls {
   private typealias Callback = @convention(c) (OpaquePointer?, OpaquePointer?, gpointer?) -> Void
 
   private final class Completion {
-    var result: OpaquePointer?
+    var result: GObjectReference?
   }
 
   /// Runs an asynchronous function of GIO to its end, cancelling it at the deadline.
@@ -240,40 +205,26 @@ enum Calls {
     _ start: (OpaquePointer, @escaping Callback, gpointer) -> Void,
     finish: (OpaquePointer, UnsafeMutablePointer<UnsafeMutablePointer<GError>?>) -> Value?
   ) throws(CallFailure) -> Value {
-    guard let timeout = deadline.remainingMilliseconds else { throw .timedOut }
-    let context = g_main_context_new()
-    g_main_context_push_thread_default(context)
-    let cancellable = g_cancellable_new()!
-    let timer = g_timeout_source_new(guint(timeout))
-    g_source_set_callback(
-      timer,
-      { data in
-        g_cancellable_cancel(data.map { OpaquePointer($0) })
-        return 0
-      }, gpointer(cancellable), nil)
-    _ = g_source_attach(timer, context)
+    guard deadline.remainingMilliseconds != nil else { throw .timedOut }
+    let loop = EventLoop()
+    let cancellable = unsafe GObjectReference(owning: g_cancellable_new())
     let completion = Completion()
-    defer {
-      g_source_destroy(timer)
-      g_source_unref(timer)
-      g_object_unref(gpointer(cancellable))
-      g_main_context_pop_thread_default(context)
-      g_main_context_unref(context)
-    }
-
-    start(
-      cancellable,
-      { _, result, data in
-        guard let result, let data else { return }
-        g_object_ref(gpointer(result))
-        Unmanaged<Completion>.fromOpaque(data).takeUnretainedValue().result = result
+    unsafe start(
+      cancellable.pointer,
+      { _, result, completion in
+        guard let result = unsafe result, let completion = unsafe completion else { return }
+        unsafe g_object_ref(gpointer(result))
+        unsafe Unmanaged<Completion>.fromOpaque(completion).takeUnretainedValue().result = GObjectReference(
+          owning: result)
       }, Unmanaged.passUnretained(completion).toOpaque())
     // The callback always comes: all functions used here honor the cancellation.
-    while completion.result == nil { g_main_context_iteration(context, 1) }
-    let result = completion.result!
-    defer { g_object_unref(gpointer(result)) }
+    while completion.result == nil {
+      if deadline.remainingMilliseconds == nil { unsafe g_cancellable_cancel(cancellable.pointer) }
+      loop.iterate()
+    }
+    guard let result = completion.result else { throw .timedOut }
     var error: UnsafeMutablePointer<GError>?
-    guard let value = finish(result, &error) else { throw failure(taking: error) }
+    guard let value = unsafe finish(result.pointer, &error) else { throw unsafe failure(taking: error) }
     return value
   }
 
@@ -281,28 +232,67 @@ enum Calls {
 
   /// Converts and frees the error.
   private static func failure(taking error: UnsafeMutablePointer<GError>?) -> CallFailure {
-    guard let error else { return CallFailure(.other, message: "failed and did not say why") }
-    defer { g_error_free(error) }
-    if let name = g_dbus_error_get_remote_error(error) {
-      defer { g_free(name) }
-      g_dbus_error_strip_remote_error(error)
-      return CallFailure(remote: String(cString: name), message: message(of: error))
+    guard let error = unsafe error else { return CallFailure(.other, message: "failed and did not say why") }
+    let remote = unsafe g_dbus_error_get_remote_error(error)
+    unsafe g_dbus_error_strip_remote_error(error)
+    defer {
+      unsafe g_free(remote)
+      unsafe g_error_free(error)
     }
-    let domain = g_quark_to_string(error.pointee.domain).map { String(cString: $0) } ?? "unknown"
-    return CallFailure(kind(of: error), name: "\(domain) \(error.pointee.code)", message: message(of: error))
+    let (domain, code) = unsafe (error.pointee.domain, error.pointee.code)
+    let message = unsafe text(error.pointee.message) ?? ""
+    if let name = unsafe text(remote) { return CallFailure(remote: name, message: message) }
+    let name = unsafe "\(text(g_quark_to_string(domain)) ?? "unknown") \(code)"
+    return CallFailure(domain == g_io_error_quark() ? kind(of: code) : .other, name: name, message: message)
   }
 
-  private static func message(of error: UnsafeMutablePointer<GError>) -> String {
-    error.pointee.message.map { String(cString: $0) } ?? ""
-  }
-
-  private static func kind(of error: UnsafeMutablePointer<GError>) -> CallFailure.Kind {
-    guard error.pointee.domain == g_io_error_quark() else { return .other }
-    switch GIOErrorEnum(rawValue: CUnsignedInt(bitPattern: error.pointee.code)) {
+  private static func kind(of code: gint) -> CallFailure.Kind {
+    switch GIOErrorEnum(rawValue: CUnsignedInt(bitPattern: code)) {
     // Only a deadline cancels here.
-    case G_IO_ERROR_TIMED_OUT, G_IO_ERROR_CANCELLED: return .timedOut
-    case G_IO_ERROR_CLOSED, G_IO_ERROR_BROKEN_PIPE, G_IO_ERROR_NOT_CONNECTED: return .disconnected
-    default: return .other
+    case G_IO_ERROR_TIMED_OUT, G_IO_ERROR_CANCELLED: .timedOut
+    case G_IO_ERROR_CLOSED, G_IO_ERROR_BROKEN_PIPE, G_IO_ERROR_NOT_CONNECTED: .disconnected
+    default: .other
     }
   }
+}
+
+/// A reference to an object of GLib.
+// @unchecked: GLib counts references atomically, and the objects used here may be used by any thread.
+// @safe: the object lives as long as this reference.
+@safe class GObjectReference: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  /// Takes over the caller's reference.
+  init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+  deinit { unsafe g_object_unref(gpointer(pointer)) }
+}
+
+/// A connection to a message bus, closed with the object.
+final class BusConnection: GObjectReference, @unchecked Sendable {
+  deinit { unsafe g_dbus_connection_close(pointer, nil, nil, nil) }
+}
+
+/// A main context for the waits of one thread. It wakes ten times a second, to look at the time and the connection.
+// @safe: owns the context and the timer.
+@safe private struct EventLoop: ~Copyable {
+  private let context: OpaquePointer
+  private let timer: OpaquePointer
+
+  init() {
+    unsafe (context, timer) = (g_main_context_new(), g_timeout_source_new(100))
+    unsafe g_main_context_push_thread_default(context)
+    unsafe g_source_set_callback(timer, { _ in 1 }, nil, nil)
+    unsafe g_source_attach(timer, context)
+  }
+
+  deinit {
+    unsafe g_source_destroy(timer)
+    unsafe g_source_unref(timer)
+    unsafe g_main_context_pop_thread_default(context)
+    unsafe g_main_context_unref(context)
+  }
+
+  /// Waits for events and handles them.
+  func iterate() { unsafe g_main_context_iteration(context, 1) }
 }

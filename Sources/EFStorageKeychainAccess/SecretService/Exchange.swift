@@ -65,9 +65,7 @@ final class Exchange {
 
   /// Creates an item in the default collection, and returns its path. `replacing` replaces one with the same
   /// attributes.
-  func create(
-    label: String, attributes: [String: String], _ secret: Secret, replacing: Bool = true
-  ) throws -> String {
+  func create(label: String, attributes: [String: String], _ secret: Secret, replacing: Bool = true) throws -> String {
     let properties: [String: Variant] = [
       "org.freedesktop.Secret.Item.Label": .string(label),
       "org.freedesktop.Secret.Item.Attributes": .strings(attributes),
@@ -92,9 +90,7 @@ final class Exchange {
     _ = try call(path, "Item", "SetSecret", [connection.encode(secret)], reply: "()")
   }
 
-  func setLabel(_ label: String, of path: String) throws(CallFailure) {
-    try set("Label", .string(label), of: path)
-  }
+  func setLabel(_ label: String, of path: String) throws(CallFailure) { try set("Label", .string(label), of: path) }
 
   func setAttributes(_ attributes: [String: String], of path: String) throws(CallFailure) {
     try set("Attributes", .strings(attributes), of: path)
@@ -144,9 +140,7 @@ final class Exchange {
   private static let gate = DispatchSemaphore(value: 1)
 
   /// Lets the service ask a person, for as long as the interaction may take, without counting that time.
-  private func interact(
-    _ prompt: String, _ reason: String, code: KeychainError.Code = .locked
-  ) throws -> Variant {
+  private func interact(_ prompt: String, _ reason: String, code: KeychainError.Code = .locked) throws -> Variant {
     guard waits.mayPrompt else {
       hasLeftPrompt = true
       throw KeychainError(

@@ -175,9 +175,7 @@ final class ItemStore: Sendable {
     return newest?.path
   }
 
-  private func findAll(
-    _ attributes: [String: String], _ exchange: Exchange, skipping: Bool
-  ) throws -> [String] {
+  private func findAll(_ attributes: [String: String], _ exchange: Exchange, skipping: Bool) throws -> [String] {
     var (unlocked, locked) = try exchange.search(attributes)
     if locked.isEmpty || skipping { return unlocked }
     try exchange.unlock(locked)
@@ -194,9 +192,7 @@ final class ItemStore: Sendable {
   // MARK: - Connection
 
   /// Runs an operation on the kept connection; if that is dead, once more on a new one. Operations are idempotent.
-  private func perform<Value>(
-    _ waits: WaitOptions, _ body: (Exchange) throws -> Value
-  ) throws(KeychainError) -> Value {
+  private func perform<Value>(_ waits: WaitOptions, _ body: (Exchange) throws -> Value) throws(KeychainError) -> Value {
     let deadline = Deadline(after: waits.timeout)
     func attempt(_ connection: ServiceConnection) throws -> Value {
       let exchange = Exchange(connection, waits, until: deadline)
@@ -220,9 +216,7 @@ final class ItemStore: Sendable {
   }
 
   /// The kept connection, or a new one. Of two concurrent attempts the first one is kept, so that neither waits.
-  private func connect(
-    until deadline: Deadline
-  ) throws(KeychainError) -> (connection: ServiceConnection, isNew: Bool) {
+  private func connect(until deadline: Deadline) throws(KeychainError) -> (connection: ServiceConnection, isNew: Bool) {
     let address = try self.address()
     if let kept = current.withLock({ $0 }), kept.address == address, kept.isUsable { return (kept, false) }
     let connection = try ServiceConnection(address: address, until: deadline)

@@ -4,18 +4,17 @@ import Synchronization
 /// A connection to the session bus with a Secret Service session. Closed with the last reference.
 ///
 /// It uses the service's unique name, so the next call notices if the service has ended or was replaced.
-// Sendable: immutable. Any thread may use GDBusConnection, and of the proxy only the session, which is never replaced,
-// and the stateless functions to encrypt and decrypt are used.
-final class ServiceConnection: @unchecked Sendable {
+/// Any thread may use GDBusConnection, and of the proxy only the session, which is never replaced, and the stateless
+/// functions to encrypt and decrypt are used.
+final class ServiceConnection: Sendable {
   let address: String
   let owner: String
   let session: String
-  private let bus: OpaquePointer
-  private let service: OpaquePointer
+  private let service: GObjectReference
+  private let bus: BusConnection
 
   /// Connects to the bus, starts the service if possible, and opens a session.
   init(address: String, until deadline: Deadline) throws(KeychainError) {
-    let bus: OpaquePointer
     do {
       bus = try Calls.connect(to: address, until: deadline)
     } catch {
@@ -28,7 +27,6 @@ final class ServiceConnection: @unchecked Sendable {
       owner = try Self.findOwner(on: bus, until: deadline)
       service = try Calls.openService(bus, owner: owner, until: deadline)
     } catch {
-      Calls.close(bus)
       throw KeychainError(
         error.kind == .timedOut ? .timedOut : .serviceUnavailable,
         error.kind == .timedOut
@@ -38,18 +36,10 @@ final class ServiceConnection: @unchecked Sendable {
         underlying: error.text)
     }
     guard let session = Calls.sessionPath(service) else {
-      Calls.release(service)
-      Calls.close(bus)
       throw KeychainError(.unexpected, "The Secret Service opened no session.")
     }
     self.session = session
-    self.bus = bus
     self.address = address
-  }
-
-  deinit {
-    Calls.release(service)
-    Calls.close(bus)
   }
 
   var isUsable: Bool { !Calls.isClosed(bus) }
@@ -63,29 +53,26 @@ final class ServiceConnection: @unchecked Sendable {
       until: deadline)
   }
 
-  func prompt(
-    _ path: String, shownBy limit: Deadline, until deadline: Deadline
-  ) throws(CallFailure) -> Variant? {
+  func prompt(_ path: String, shownBy limit: Deadline, until deadline: Deadline) throws(CallFailure) -> Variant? {
     try Calls.prompt(bus, owner: owner, path: path, shownBy: limit, until: deadline)
   }
 
   func encode(_ secret: Secret) throws(CallFailure) -> Variant {
-    defer { withExtendedLifetime(secret) {} }
-    guard let variant = Calls.encode(secret.value, for: service) else {
+    guard let variant = Calls.encode(secret, for: service) else {
       throw CallFailure(.other, message: "the secret could not be encrypted for the session")
     }
     return variant
   }
 
   func decode(_ variant: Variant) throws(CallFailure) -> Secret {
-    guard let value = Calls.decode(variant, from: service) else {
+    guard let secret = Calls.decode(variant, from: service) else {
       throw CallFailure(.other, message: "the secret that the service sent could not be decrypted")
     }
-    return Secret(owning: value)
+    return secret
   }
 
   /// Fails at once if the service is missing and the bus cannot start one.
-  private static func findOwner(on bus: OpaquePointer, until deadline: Deadline) throws(CallFailure) -> String {
+  private static func findOwner(on bus: BusConnection, until deadline: Deadline) throws(CallFailure) -> String {
     let name = Variant.string("org.freedesktop.secrets")
     func ask(_ method: String, _ arguments: [Variant], reply: StaticString) throws(CallFailure) -> Variant {
       try Calls.call(
@@ -140,7 +127,7 @@ enum SessionBus {
 
   private static func isOwnSocket(_ path: String) -> Bool {
     var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
   }
 
   /// Escapes a value of an address as in the D-Bus specification.

@@ -1,34 +1,39 @@
 import CSecret
 
 /// A value of a D-Bus message: GLib's immutable, reference-counted `GVariant`.
-final class Variant {
+// @safe: holds a reference as long as it lives.
+@safe final class Variant {
   let pointer: OpaquePointer
 
   /// Takes over the caller's reference.
-  init(owning pointer: OpaquePointer) { self.pointer = pointer }
+  init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
   /// Takes over a floating reference.
-  init(sinking pointer: OpaquePointer) { self.pointer = g_variant_ref_sink(pointer) }
-  init(retaining pointer: OpaquePointer) { self.pointer = g_variant_ref(pointer) }
+  init(sinking pointer: OpaquePointer) { unsafe self.pointer = g_variant_ref_sink(pointer) }
+  init(retaining pointer: OpaquePointer) { unsafe self.pointer = g_variant_ref(pointer) }
 
-  deinit { g_variant_unref(pointer) }
+  deinit { unsafe g_variant_unref(pointer) }
 
   // MARK: - Making
 
   /// `text` must not contain NUL.
-  static func string(_ text: String) -> Variant { Variant(sinking: g_variant_new_string(text)) }
+  static func string(_ text: String) -> Variant { unsafe Variant(sinking: g_variant_new_string(text)) }
   /// `path` must come from the service.
-  static func path(_ path: String) -> Variant { Variant(sinking: g_variant_new_object_path(path)) }
-  static func boolean(_ value: Bool) -> Variant { Variant(sinking: g_variant_new_boolean(value ? 1 : 0)) }
-  static func uint32(_ value: UInt32) -> Variant { Variant(sinking: g_variant_new_uint32(value)) }
+  static func path(_ path: String) -> Variant { unsafe Variant(sinking: g_variant_new_object_path(path)) }
+  static func boolean(_ value: Bool) -> Variant { unsafe Variant(sinking: g_variant_new_boolean(value ? 1 : 0)) }
+  static func uint32(_ value: UInt32) -> Variant { unsafe Variant(sinking: g_variant_new_uint32(value)) }
 
   static func boxed(_ variant: Variant) -> Variant {
-    withExtendedLifetime(variant) { Variant(sinking: g_variant_new_variant(variant.pointer)) }
+    withExtendedLifetime(variant) { unsafe Variant(sinking: g_variant_new_variant(variant.pointer)) }
   }
 
-  static func tuple(_ elements: [Variant]) -> Variant {
+  static func tuple(_ elements: [Variant]) -> Variant { unsafe of(elements) { unsafe g_variant_new_tuple($0, $1) } }
+
+  private static func of(
+    _ elements: [Variant], _ make: (UnsafePointer<OpaquePointer?>?, gsize) -> OpaquePointer
+  ) -> Variant {
     withExtendedLifetime(elements) {
-      elements.map { Optional($0.pointer) }.withUnsafeBufferPointer {
-        Variant(sinking: g_variant_new_tuple($0.baseAddress, gsize($0.count)))
+      unsafe elements.map { unsafe Optional($0.pointer) }.withUnsafeBufferPointer {
+        unsafe Variant(sinking: make($0.baseAddress, gsize($0.count)))
       }
     }
   }
@@ -47,15 +52,11 @@ final class Variant {
   }
 
   private static func entry(_ key: Variant, _ value: Variant) -> Variant {
-    withExtendedLifetime((key, value)) { Variant(sinking: g_variant_new_dict_entry(key.pointer, value.pointer)) }
+    withExtendedLifetime((key, value)) { unsafe Variant(sinking: g_variant_new_dict_entry(key.pointer, value.pointer)) }
   }
 
   private static func array(_ elements: [Variant], of type: StaticString) -> Variant {
-    withExtendedLifetime(elements) {
-      elements.map { Optional($0.pointer) }.withUnsafeBufferPointer {
-        Variant(sinking: g_variant_new_array(Self.type(type), $0.baseAddress, gsize($0.count)))
-      }
-    }
+    unsafe of(elements) { unsafe g_variant_new_array(Self.type(type), $0, $1) }
   }
 
   // MARK: - Reading. A value of another type is nil or empty.
@@ -64,13 +65,13 @@ final class Variant {
   var text: String? {
     guard isA("s") || isA("o") else { return nil }
     var count: gsize = 0
-    let start = g_variant_get_string(pointer, &count)
-    return String(decoding: UnsafeRawBufferPointer(start: start, count: Int(count)), as: UTF8.self)
+    let start = unsafe g_variant_get_string(pointer, &count)
+    return unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: Int(count)), as: UTF8.self)
   }
-  var boolean: Bool? { isA("b") ? g_variant_get_boolean(pointer) != 0 : nil }
-  var uint64: UInt64? { isA("t") ? UInt64(g_variant_get_uint64(pointer)) : nil }
+  var boolean: Bool? { isA("b") ? unsafe g_variant_get_boolean(pointer) != 0 : nil }
+  var uint64: UInt64? { isA("t") ? unsafe UInt64(g_variant_get_uint64(pointer)) : nil }
   /// The content of a variant of type `v`; otherwise itself.
-  var unboxed: Variant { isA("v") ? Variant(owning: g_variant_get_variant(pointer)) : self }
+  var unboxed: Variant { isA("v") ? unsafe Variant(owning: g_variant_get_variant(pointer)) : self }
 
   /// For `ao`.
   var paths: [String] { isA("ao") ? children.compactMap(\.text) : [] }
@@ -88,18 +89,18 @@ final class Variant {
   }
 
   /// For an array or a tuple.
-  var count: Int { isA("a*") || isA("r") ? Int(g_variant_n_children(pointer)) : 0 }
+  var count: Int { isA("a*") || isA("r") ? unsafe Int(g_variant_n_children(pointer)) : 0 }
 
   /// For an array, a tuple or an entry.
-  subscript(index: Int) -> Variant { Variant(owning: g_variant_get_child_value(pointer, gsize(index))) }
+  subscript(index: Int) -> Variant { unsafe Variant(owning: g_variant_get_child_value(pointer, gsize(index))) }
 
-  private var children: [Variant] { (0..<Int(g_variant_n_children(pointer))).map { self[$0] } }
+  private var children: [Variant] { (0..<count).map { self[$0] } }
 
   /// A type is its text.
   static func type(_ type: StaticString) -> OpaquePointer {
     precondition(type.hasPointerRepresentation)
-    return OpaquePointer(type.utf8Start)
+    return unsafe OpaquePointer(type.utf8Start)
   }
 
-  private func isA(_ type: StaticString) -> Bool { g_variant_is_of_type(pointer, Self.type(type)) != 0 }
+  private func isA(_ type: StaticString) -> Bool { unsafe g_variant_is_of_type(pointer, Self.type(type)) != 0 }
 }
