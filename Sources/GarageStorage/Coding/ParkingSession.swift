@@ -48,17 +48,13 @@ final class ParkingSession {
 
   // MARK: - Roots
 
-  func add(root: some Encodable) throws {
-    add(root: root, key: try Self.key(of: root))
-  }
+  func add(root: some Encodable) throws { add(root: root, key: try Self.key(of: root)) }
 
   func add(root: some Encodable, key: ObjectKey) {
     add(key, (root as? any Syncable)?.syncStatus) { try $0.encodeInPlace(root, into: $1, at: []) }
   }
 
-  func add(
-    _ key: ObjectKey, _ status: SyncStatus?, encode: @escaping (ParkingSession, EncodingSlot) throws -> Void
-  ) {
+  func add(_ key: ObjectKey, _ status: SyncStatus?, encode: @escaping (ParkingSession, EncodingSlot) throws -> Void) {
     let root = Waiting(key: key, status: status, encode: encode)
     if let index = rootIndexes[key] {
       roots[index] = root

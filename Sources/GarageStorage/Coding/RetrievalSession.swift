@@ -126,9 +126,7 @@ final class RetrievalSession {
   }
 
   /// The object that JSON refers to, of `type` or a subclass.
-  private func referenced<T: Decodable>(
-    _ type: T.Type, _ key: ObjectKey, _ path: [any CodingKey]
-  ) throws -> T {
+  private func referenced<T: Decodable>(_ type: T.Type, _ key: ObjectKey, _ path: [any CodingKey]) throws -> T {
     if let object = made(key) { return try cast(object, key) }
     guard let record = try record(key) else { throw missing(key, path) }
     let identity = TypeIdentity.of(type)
@@ -148,9 +146,7 @@ final class RetrievalSession {
     return try referenced(type, key, [])
   }
 
-  func isThere(_ key: ObjectKey) throws -> Bool {
-    try made(key) != nil || record(key) != nil
-  }
+  func isThere(_ key: ObjectKey) throws -> Bool { try made(key) != nil || record(key) != nil }
 
   func record(_ key: ObjectKey) throws -> StoredRecord? {
     if let last, last.key == key { return last.record }
@@ -235,9 +231,7 @@ final class RetrievalSession {
 
   /// Shows only the first and last of many.
   private func text(of frames: ArraySlice<Frame>) -> String {
-    func text(_ frames: ArraySlice<Frame>) -> String {
-      frames.map { "\($0.path.text) → \($0.key.label)" }.joined()
-    }
+    func text(_ frames: ArraySlice<Frame>) -> String { frames.map { "\($0.path.text) → \($0.key.label)" }.joined() }
     let first = frames.first?.key.label ?? ""
     let rest = frames.dropFirst()
     guard rest.count > 16 else { return first + text(rest) }
@@ -289,9 +283,7 @@ final class IdentityMap: @unchecked Sendable {
   private let lock = NSLock()
   private var objects: [ObjectKey: Weak] = [:]
 
-  subscript(key: ObjectKey) -> AnyObject? {
-    lock.withLock { objects[key]?.object }
-  }
+  subscript(key: ObjectKey) -> AnyObject? { lock.withLock { objects[key]?.object } }
 
   /// Adds an object unless one is present. Returns the one in the map.
   func insert(_ object: AnyObject, _ key: ObjectKey) -> AnyObject {
@@ -324,9 +316,7 @@ enum RoomyStack {
   /// 64 KiB for each level, twice a debug build's need for large types. Untouched memory costs nothing.
   private static let size = 32 << 20
 
-  static func isDue(at level: Int) -> Bool {
-    level >= firstLevels && (level - firstLevels).isMultiple(of: levels)
-  }
+  static func isDue(at level: Int) -> Bool { level >= firstLevels && (level - firstLevels).isMultiple(of: levels) }
 
   // @unchecked: `body` is used by the new thread, while the other one waits.
   private final class Work: @unchecked Sendable {
@@ -364,7 +354,7 @@ enum RoomyStack {
     GarageError(
       .storageFailed,
       """
-      There is no thread for a long chain of objects: \(String(cString: strerror(status))). Raise the limits of threads \
+      There is no thread for a long chain of objects: \(SystemError.text(of: status)). Raise the limits of threads \
       and of address space (ulimit -u, ulimit -v), or declare a property on the way with @Reference.
       """)
   }

@@ -26,9 +26,7 @@ struct TreeDecoder: Decoder {
 
   func singleValueContainer() -> any SingleValueDecodingContainer { SingleTreeDecoding(decoder: self) }
 
-  func nested(_ json: JSONValue, _ key: any CodingKey) -> TreeDecoder {
-    TreeDecoder(session, json, codingPath + [key])
-  }
+  func nested(_ json: JSONValue, _ key: any CodingKey) -> TreeDecoder { TreeDecoder(session, json, codingPath + [key]) }
 
   // MARK: - Scalars
 
@@ -144,9 +142,7 @@ struct KeyedTreeDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     decoder.nested(members[NameKey.superclass.stringValue] ?? .null, NameKey.superclass)
   }
 
-  func superDecoder(forKey key: Key) throws -> any Decoder {
-    decoder.nested(members[key.stringValue] ?? .null, key)
-  }
+  func superDecoder(forKey key: Key) throws -> any Decoder { decoder.nested(members[key.stringValue] ?? .null, key) }
 }
 
 struct UnkeyedTreeDecoding: UnkeyedDecodingContainer {

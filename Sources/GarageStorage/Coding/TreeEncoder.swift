@@ -22,9 +22,7 @@ final class TreeEncoder: Encoder {
     UnkeyedTreeEncoding(encoder: opened("an array") { $0.becomeArray() })
   }
 
-  func singleValueContainer() -> any SingleValueEncodingContainer {
-    SingleTreeEncoding(encoder: self)
-  }
+  func singleValueContainer() -> any SingleValueEncodingContainer { SingleTreeEncoding(encoder: self) }
 
   func nested(_ slot: EncodingSlot, _ key: any CodingKey) -> TreeEncoder {
     TreeEncoder(session, slot, codingPath + [key])
@@ -57,9 +55,7 @@ struct KeyedTreeEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   var codingPath: [any CodingKey] { encoder.codingPath }
 
-  private func put(_ value: JSONValue, _ key: Key) {
-    encoder.slot.newMember(key.stringValue).set(value)
-  }
+  private func put(_ value: JSONValue, _ key: Key) { encoder.slot.newMember(key.stringValue).set(value) }
 
   func encodeNil(forKey key: Key) { put(.null, key) }
   @inline(__always)
@@ -83,9 +79,7 @@ struct KeyedTreeEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     encoder.nested(encoder.slot.member(NameKey.superclass.stringValue), NameKey.superclass)
   }
 
-  func superEncoder(forKey key: Key) -> any Encoder {
-    encoder.nested(encoder.slot.member(key.stringValue), key)
-  }
+  func superEncoder(forKey key: Key) -> any Encoder { encoder.nested(encoder.slot.member(key.stringValue), key) }
 }
 
 struct UnkeyedTreeEncoding: UnkeyedEncodingContainer {

@@ -4,14 +4,10 @@ extension Garage {
   /// Parks an object by its mapping, with the identified objects it leads to, in one transaction.
   ///
   /// - Throws: ``GarageError/Code/invalidMapping``, and the errors of ``park(_:)``. Nothing was parked then.
-  public func parkObject(_ object: some MappableObject) throws {
-    try parkAllObjects([object])
-  }
+  public func parkObject(_ object: some MappableObject) throws { try parkAllObjects([object]) }
 
   /// Parks objects by their mappings, in one transaction.
-  public func parkAllObjects<T: MappableObject>(_ objects: [T]) throws {
-    try parkObjects(objects)
-  }
+  public func parkAllObjects<T: MappableObject>(_ objects: [T]) throws { try parkObjects(objects) }
 
   /// Parks objects of any classes by their mappings, in one transaction.
   public func parkObjects(_ objects: [any MappableObject]) throws {
@@ -53,14 +49,10 @@ extension Garage {
   /// Deletes an object, but none it points to.
   ///
   /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked.
-  public func deleteObject(_ object: some MappableObject) throws {
-    try delete(ParkingSession.key(ofMapped: object))
-  }
+  public func deleteObject(_ object: some MappableObject) throws { try delete(ParkingSession.key(ofMapped: object)) }
 
   /// Deletes all objects of a class, but none they point to.
-  public func deleteAllObjects<T: MappableObject>(_ objectClass: T.Type) throws {
-    try deleteAll(objectClass)
-  }
+  public func deleteAllObjects<T: MappableObject>(_ objectClass: T.Type) throws { try deleteAll(objectClass) }
 
   /// Sets the sync status of a parked object.
   public func setSyncStatus<T: MappableObject & Syncable>(_ syncStatus: SyncStatus, for object: T) throws {

@@ -49,9 +49,7 @@ extension Garage {
   /// Retrieves all objects of a type from one snapshot, ordered by the bytes of their identifiers.
   ///
   /// - Throws: The errors of ``retrieve(_:identifier:)``, if any object cannot be read.
-  public func retrieveAll<T: Decodable>(_ objectType: T.Type) throws -> [T] {
-    try retrieveAll(objectType, nil)
-  }
+  public func retrieveAll<T: Decodable>(_ objectType: T.Type) throws -> [T] { try retrieveAll(objectType, nil) }
 
   private func retrieveAll<T: Decodable>(_ type: T.Type, _ status: SyncStatus?) throws -> [T] {
     try retrieving { session in
@@ -64,9 +62,7 @@ extension Garage {
   /// Deletes an object. Keeps the objects it points to and those that point to it.
   ///
   /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked; ``GarageError/Code/storageFailed``.
-  public func delete<T: Encodable>(_ object: T) throws {
-    try delete(ParkingSession.key(of: object))
-  }
+  public func delete<T: Encodable>(_ object: T) throws { try delete(ParkingSession.key(of: object)) }
 
   func delete(_ key: ObjectKey) throws {
     try change { view in
@@ -101,9 +97,7 @@ extension Garage {
 extension Garage {
   /// The identifier an object is parked under: its own if it is `Identifiable`, otherwise a digest of its content, the
   /// SHA-256 of its JSON in hexadecimal, which is the same in every process. Throws as parking does.
-  public func identifier(for object: some Encodable) throws -> String {
-    try ParkingSession.key(of: object).identifier
-  }
+  public func identifier(for object: some Encodable) throws -> String { try ParkingSession.key(of: object).identifier }
 }
 
 extension Garage {

@@ -72,9 +72,7 @@ public final class Garage: @unchecked Sendable {
     self.init(with: [Garage.makePersistentStoreDescription("\(garageName).garage")])
   }
 
-  deinit {
-    state.withLock { $0.store }?.close()
-  }
+  deinit { state.withLock { $0.store }?.close() }
 
   /// Encrypts objects parked from now on. Held strongly. Without one, the default, objects are stored in plain text.
   ///
@@ -111,9 +109,7 @@ extension Garage {
   /// Opens the stores now, to report errors before the first operation.
   ///
   /// - Parameter block: Called for each description before this returns, with its error if any.
-  public func loadPersistentStores(
-    completionHandler block: (PersistentStoreDescription, (any Error)?) -> Void
-  ) {
+  public func loadPersistentStores(completionHandler block: (PersistentStoreDescription, (any Error)?) -> Void) {
     for (index, description) in descriptions.enumerated() {
       guard index == 0 else {
         block(description, GarageError.invalidStore("A garage has one store. Make another garage for the other one."))
@@ -263,9 +259,7 @@ extension Garage {
     try writing.withLock { try apply(try read(body)) }
   }
 
-  func change(_ changes: PendingChanges) throws {
-    try writing.withLock { try apply(changes) }
-  }
+  func change(_ changes: PendingChanges) throws { try writing.withLock { try apply(changes) } }
 
   /// Requires `writing`.
   private func apply(_ changes: PendingChanges) throws {

@@ -55,14 +55,10 @@ public final class ObjectMapping {
   public var identifyingAttribute: String?
 
   /// A mapping without properties.
-  public init(for objectClass: AnyClass) {
-    self.objectClass = objectClass
-  }
+  public init(for objectClass: AnyClass) { self.objectClass = objectClass }
 
   /// Creates a mapping without properties, like ``init(for:)``.
-  public static func mapping(for objectClass: AnyClass) -> ObjectMapping {
-    ObjectMapping(for: objectClass)
-  }
+  public static func mapping(for objectClass: AnyClass) -> ObjectMapping { ObjectMapping(for: objectClass) }
 
   /// Adds properties by stored name and key path. Parking throws ``GarageError/Code/invalidMapping`` if one is no
   /// variable of a mappable type, or a name begins with "gs_".

@@ -109,7 +109,9 @@ struct GarageOpening: ~Copyable {
     let file = try verifying(directory, isMarked: isMarked) {
       try DataFileVerifier.betweenCommits(directory) { () throws(DataFileError) in
         record = GarageRecord()
-        return try DataFileVerifier.verify(directory: directory) { record.note($0, $1.beginning) }
+        return try unsafe DataFileVerifier.verify(directory: directory) {
+          unsafe record.note(Array($0), Array($1.beginning))
+        }
       }
     }
     guard let file, file.entries > 0 else { return false }
@@ -187,9 +189,9 @@ struct GarageRecord {
   private var isCache = false
 
   /// Takes notice of an entry of the main database.
-  mutating func note(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-    if key.elementsEqual(Self.key) { self.value = Array(value.prefix(16)) }
-    if key.elementsEqual(Self.cacheKey) { isCache = true }
+  mutating func note(_ key: [UInt8], _ value: [UInt8]) {
+    if key == Self.key { self.value = Array(value.prefix(16)) }
+    if key == Self.cacheKey { isCache = true }
   }
 
   /// Throws unless an environment with entries is a garage's.
@@ -219,7 +221,7 @@ extension GarageError {
       case (_, ENOTDIR), (_, EEXIST):
         (.invalidStore, "it is not a directory. Give the URL of a directory, or of one that can be made.")
       case (_, EACCES), (_, EPERM): (.storageFailed, "no permission. Give this user read and write access.")
-      default: (.storageFailed, "\(String(cString: strerror(error.errno))). Correct that, and open it again.")
+      default: (.storageFailed, "\(SystemError.text(of: error.errno)). Correct that, and open it again.")
       }
     return GarageError(
       code, "The garage in \(directory) cannot be opened: \(reason) Nothing was changed.", underlying: error)

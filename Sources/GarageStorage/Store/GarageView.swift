@@ -76,9 +76,7 @@ struct PendingChanges {
     /// `nil` to keep the stored status, or undetermined for a new object.
     var status: SyncStatus?
 
-    var isEncrypted: Bool {
-      if case .parked(_, isEncrypted: true) = content { true } else { false }
-    }
+    var isEncrypted: Bool { if case .parked(_, isEncrypted: true) = content { true } else { false } }
   }
 
   private(set) var clearsAll = false

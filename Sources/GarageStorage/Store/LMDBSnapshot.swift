@@ -19,15 +19,12 @@ final class LMDBSnapshot: StoreSnapshot {
   private func found(
     _ key: [UInt8], orThrow damage: @autoclosure () -> GarageError
   ) throws -> (ObjectKey, StoredRecord)? {
-    let found = try key.withUnsafeBytes { key in
-      try transaction.withValue(forKey: key, in: databases.objects) { value in parsed(key, value) }
-    }
-    guard let found else { return nil }
-    guard let found else { throw damage() }
+    guard let value = try transaction.value(key, in: databases.objects) else { return nil }
+    guard let found = parsed(key, value) else { throw damage() }
     return found
   }
 
-  private func parsed(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> (ObjectKey, StoredRecord)? {
+  private func parsed(_ key: [UInt8], _ value: [UInt8]) -> (ObjectKey, StoredRecord)? {
     store.recordsRead.add(1, ordering: .relaxed)
     return StoredRecord.parse(value, key: key)
   }
@@ -61,34 +58,42 @@ final class LMDBSnapshot: StoreSnapshot {
       var entry = try cursor.first()
       while let present = entry {
         // Visits the first object of each type, then skips to the next type.
-        guard let (key, _) = StoredRecord.parse(present.value, key: present.key) else {
+        let (key, value) = present.copy
+        guard let (key, _) = StoredRecord.parse(value, key: key) else {
           entry = try cursor.next()
           continue
         }
         types.append(key.type)
-        entry = try cursor.seek(after: Array(key.prefix))
+        // The first entry behind all keys with the prefix.
+        entry = try cursor.seek(toKeyAtOrAfter: key.prefix + [0xff])
       }
       return types
     }
   }
 
   func isEncrypted() throws -> Bool {
-    try LMDBStore.Databases.isEncrypted.withUnsafeBytes { key in
-      try transaction.withValue(forKey: key, in: databases.facts) { _ in true } ?? false
-    }
+    try transaction.value(LMDBStore.Databases.isEncrypted, in: databases.facts) != nil
   }
 }
 
+// Keys and values as arrays.
+
 extension ReadTransaction {
+  func value(_ key: [UInt8], in database: Database) throws -> [UInt8]? {
+    try unsafe key.withUnsafeBytes { key in
+      try unsafe withValue(forKey: key, in: database) { (value) throws(LMDBError) in unsafe Array(value) }
+    }
+  }
+
   /// Calls `body` with the entries of a database whose keys have a prefix.
   func forEachEntry(
     in database: Database = .main, withPrefix prefix: [UInt8] = [],
-    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+    _ body: ([UInt8], [UInt8]) -> Void
   ) throws(LMDBError) {
     try withCursor(in: database) { (cursor) throws(LMDBError) in
       var entry = try prefix.isEmpty ? cursor.first() : cursor.seek(toKeyAtOrAfter: prefix)
-      while let present = entry, present.key.starts(with: prefix) {
-        body(present.key, present.value)
+      while let (key, value) = entry?.copy, key.starts(with: prefix) {
+        body(key, value)
         entry = try cursor.next()
       }
     }
@@ -96,18 +101,13 @@ extension ReadTransaction {
 }
 
 extension Cursor {
-  /// A key in an array, for which closures with typed errors are not needed.
-  fileprivate func seek(toKeyAtOrAfter key: [UInt8]) throws(LMDBError) -> Entry? {
-    let result = key.withUnsafeBytes { key in
-      Result { () throws(LMDBError) in try seek(toKeyAtOrAfter: key) }
-    }
-    return try result.get()
+  func seek(toKeyAtOrAfter key: [UInt8]) throws(LMDBError) -> Entry? {
+    try unsafe key.span.bytes.withUnsafeBytes { (key) throws(LMDBError) in try unsafe seek(toKeyAtOrAfter: key) }
   }
+}
 
-  /// The first entry behind all keys with a prefix.
-  fileprivate func seek(after prefix: [UInt8]) throws(LMDBError) -> Entry? {
-    try seek(toKeyAtOrAfter: prefix + [0xff])
-  }
+extension Cursor.Entry {
+  var copy: (key: [UInt8], value: [UInt8]) { unsafe (Array(key), Array(value)) }
 }
 
 /// A record is a version, flags, the sync status and a zero; the lengths (32 bits, little-endian) and UTF-8 of the type's
@@ -138,7 +138,7 @@ struct StoredRecord {
     return bytes
   }
 
-  static func status(in bytes: UnsafeRawBufferPointer) -> SyncStatus? {
+  static func status(in bytes: [UInt8]) -> SyncStatus? {
     guard bytes.count >= headerSize, bytes[0] == version else { return nil }
     return SyncStatus(rawValue: Int(bytes[2]))
   }
@@ -147,7 +147,7 @@ struct StoredRecord {
 
   /// - Parameter key: The record's key.
   /// - Returns: `nil` if the record is damaged or does not belong to the key.
-  static func parse(_ bytes: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> (ObjectKey, StoredRecord)? {
+  static func parse(_ bytes: [UInt8], key: [UInt8]) -> (ObjectKey, StoredRecord)? {
     guard let status = status(in: bytes) else { return nil }
     var rest = bytes[headerSize...]
     var names: (type: String, identifier: String)?
@@ -166,7 +166,7 @@ struct StoredRecord {
       rest = rest.dropFirst(type + identifier)
     }
     guard let found = names.map({ ObjectKey(type: $0.type, identifier: $0.identifier) }) ?? ObjectKey(bytes: key),
-      found.bytes.elementsEqual(key)
+      found.bytes == key
     else { return nil }
     return (found, StoredRecord(content: Array(rest), isEncrypted: bytes[1] & encrypted != 0, status: status))
   }
@@ -176,13 +176,6 @@ extension [UInt8] {
   /// Whether `part` occurs anywhere in the bytes.
   func contains(_ part: [UInt8]) -> Bool {
     guard let first = part.first, part.count <= count else { return part.isEmpty }
-    return withUnsafeBufferPointer { bytes in
-      var start = 0
-      while start <= bytes.count - part.count {
-        if bytes[start] == first, bytes[start..<start + part.count].elementsEqual(part) { return true }
-        start += 1
-      }
-      return false
-    }
+    return (0...count - part.count).contains { self[$0] == first && self[$0..<$0 + part.count].elementsEqual(part) }
   }
 }

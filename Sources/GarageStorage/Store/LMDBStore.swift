@@ -101,7 +101,7 @@ final class LMDBStore: GarageStore {
     do {
       return try body()
     } catch let error as LMDBError {
-      if error.code == .corrupted || error.code == .pageNotFound {
+      if error.code == .corrupted {
         isTrusted.store(false, ordering: .relaxed)
         markSound()
       }
@@ -188,7 +188,7 @@ private struct LMDBCommit {
     _ change: PendingChanges.Change, _ key: ObjectKey, _ transaction: borrowing WriteTransaction
   ) throws {
     let stored = try transaction.value(key.bytes, in: databases.objects)
-    let before = stored.flatMap { $0.withUnsafeBytes(StoredRecord.status) }
+    let before = stored.flatMap(StoredRecord.status)
     var after: SyncStatus?
     switch change.content {
     case .deleted:
@@ -219,25 +219,27 @@ private struct LMDBCommit {
 
 extension WriteTransaction {
   fileprivate func value(_ key: [UInt8], in database: Database) throws -> [UInt8]? {
-    try key.withUnsafeBytes { try withValue(forKey: $0, in: database) { Array($0) } }
+    try unsafe key.withUnsafeBytes { key in
+      try unsafe withValue(forKey: key, in: database) { (value) throws(LMDBError) in unsafe Array(value) }
+    }
   }
 
   fileprivate func put(_ value: [UInt8], _ key: [UInt8], in database: Database = .main) throws {
-    try key.withUnsafeBytes { key in try value.withUnsafeBytes { try put($0, forKey: key, in: database) } }
+    try unsafe key.withUnsafeBytes { key in
+      try unsafe value.withUnsafeBytes { try unsafe put($0, forKey: key, in: database) }
+    }
   }
 
   fileprivate func remove(_ key: [UInt8], in database: Database) throws {
-    _ = try key.withUnsafeBytes { try remove(forKey: $0, in: database) }
+    _ = try unsafe key.withUnsafeBytes { try unsafe remove(forKey: $0, in: database) }
   }
 
   fileprivate func removeAll(withPrefix prefix: [UInt8], in database: Database) throws {
-    try prefix.withUnsafeBytes { start in
-      try withCursor(in: database) { (cursor) throws(LMDBError) in
-        var entry = try cursor.seek(toKeyAtOrAfter: start)
-        while let present = entry, present.key.starts(with: prefix) {
-          try cursor.remove()
-          entry = try cursor.next()
-        }
+    try withCursor(in: database) { (cursor) throws(LMDBError) in
+      var entry = try cursor.seek(toKeyAtOrAfter: prefix)
+      while let present = entry?.copy, present.key.starts(with: prefix) {
+        try cursor.remove()
+        entry = try cursor.next()
       }
     }
   }
@@ -246,7 +248,7 @@ extension WriteTransaction {
 extension GarageError {
   static func storageFailed(_ error: LMDBError) -> GarageError {
     switch error.code {
-    case .corrupted, .pageNotFound:
+    case .corrupted:
       GarageError(
         .damagedStore,
         "The garage's file is damaged: \(error.message) Close the garage, and put a backup of its directory in its "

@@ -28,9 +28,7 @@ import Platform
 public struct Reference<Value: ReferenceTarget> {
   private var boxes: [ReferenceBox<Value.Object>]
 
-  public init(wrappedValue: Value) {
-    boxes = wrappedValue.referencedObjects.map { ReferenceBox($0) }
-  }
+  public init(wrappedValue: Value) { boxes = wrappedValue.referencedObjects.map { ReferenceBox($0) } }
 
   public init() { boxes = [] }
 
@@ -235,9 +233,7 @@ final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
   /// Whether the object was deleted, not just unavailable.
   var isMissing: Bool { (failure as? GarageError)?.code == .failedToRetrieveObject }
 
-  func unload() {
-    lock.withLock { if origin != nil { object = nil } }
-  }
+  func unload() { lock.withLock { if origin != nil { object = nil } } }
 
   /// Encodes the object's reference or identifier. Does not retrieve an unread object.
   func encode(into slot: EncodingSlot, _ session: ParkingSession, at path: [any CodingKey]) throws {
