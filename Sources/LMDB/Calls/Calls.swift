@@ -15,19 +15,15 @@ protocol Handle {
   var address: UInt { get }
 }
 
-enum Calls {
-  typealias Name = FaultInjection.Call
-}
-
 extension Handle {
   /// The status of a call, or the one that a test asks for. One relaxed load when no test is on.
   @inline(__always)
-  fileprivate func status(_ name: Calls.Name, _ call: () -> Int32) -> Int32 {
+  fileprivate func status(_ name: FaultInjection.Call, _ call: () -> Int32) -> Int32 {
     if FaultInjection.isOn, let status = FaultInjection.status(for: name, path: environment.directory) { return status }
     return call()
   }
 
-  fileprivate func check(_ name: Calls.Name, _ call: () -> Int32) throws(LMDBError) {
+  fileprivate func check(_ name: FaultInjection.Call, _ call: () -> Int32) throws(LMDBError) {
     let status = status(name, call)
     if status != MDB_SUCCESS { throw LMDBError(status: status, operation: name) }
   }
@@ -37,9 +33,7 @@ extension Handle {
   }
 
   @inline(__always)
-  fileprivate func noteEnded() {
-    if FaultInjection.isOn { FaultInjection.ended(address) }
-  }
+  fileprivate func noteEnded() { if FaultInjection.isOn { FaultInjection.ended(address) } }
 }
 
 /// `MDB_env`
@@ -96,9 +90,7 @@ extension Handle {
     unsafe free(path)
   }
 
-  func sync(force: Bool) throws(LMDBError) {
-    try check(.envSync) { unsafe mdb_env_sync(pointer, force ? 1 : 0) }
-  }
+  func sync(force: Bool) throws(LMDBError) { try check(.envSync) { unsafe mdb_env_sync(pointer, force ? 1 : 0) } }
 
   func info() throws(LMDBError) -> Environment.Info {
     var info = unsafe MDB_envinfo()

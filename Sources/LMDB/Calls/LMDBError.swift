@@ -68,7 +68,7 @@ extension LMDBError {
     /// More named databases than ``Environment/Options/maxDatabases`` (`MDB_DBS_FULL`).
     public static let databasesFull = Code(
       "databasesFull", "Too many named databases. Open the environment with a larger maxDatabases.")
-    /// A page is not what it should be (`MDB_CORRUPTED`).
+    /// A page is missing, or is not what it should be (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`).
     public static let corrupted = Code("corrupted", "The file is damaged. Set it aside and rebuild it.")
     /// The environment had a fatal error before and cannot be used any more (`MDB_PANIC`).
     package static let panic = Code(
@@ -87,9 +87,6 @@ extension LMDBError {
     /// The transaction has too many dirty pages (`MDB_TXN_FULL`).
     public static let transactionFull = Code(
       "transactionFull", "The transaction changes too much at once. Abort it and write in smaller batches.")
-    /// A page that the tree refers to is not there (`MDB_PAGE_NOTFOUND`).
-    package static let pageNotFound = Code(
-      "pageNotFound", "The file is damaged or truncated. Set it aside and rebuild it.")
     /// The operation does not fit the database's flags (`MDB_INCOMPATIBLE`).
     package static let incompatible = Code("incompatible", "The database has flags that do not allow this operation.")
     /// The disk or the quota is full (`ENOSPC`, `EDQUOT`), or the file would exceed `ulimit -f` (`EFBIG`).
@@ -148,12 +145,8 @@ extension LMDBError {
 }
 
 extension LMDBError {
-  init(status: Int32, operation: Calls.Name) {
+  init(status: Int32, operation: FaultInjection.Call) {
     self.init(code: Code(status: status), status: status, operation: operation.rawValue)
-  }
-
-  init(errno: Int32, operation: String) {
-    self.init(code: Code(status: errno), status: errno, operation: operation)
   }
 
   /// The error for a failed system call, or for a file of the wrong kind.
@@ -178,14 +171,13 @@ extension LMDBError.Code {
       case MDB_MAP_RESIZED: .mapResized
       case MDB_READERS_FULL: .readersFull
       case MDB_DBS_FULL: .databasesFull
-      case MDB_CORRUPTED: .corrupted
+      case MDB_CORRUPTED, MDB_PAGE_NOTFOUND: .corrupted
       case MDB_PANIC: .panic
       case MDB_VERSION_MISMATCH: .versionMismatch
       case MDB_INVALID: .invalid
       case MDB_BAD_TXN: .badTransaction
       case MDB_BAD_VALSIZE: .badValueSize
       case MDB_TXN_FULL: .transactionFull
-      case MDB_PAGE_NOTFOUND: .pageNotFound
       case MDB_INCOMPATIBLE: .incompatible
       case ENOSPC, EDQUOT, EFBIG: .noSpace
       case EIO: .ioError

@@ -47,9 +47,7 @@ extension Environment {
     return true
   }
 
-  private var isQuiet: Bool {
-    control.pointee.users.load(ordering: .sequentiallyConsistent) == 0 && slots.allFree
-  }
+  private var isQuiet: Bool { control.pointee.users.load(ordering: .sequentiallyConsistent) == 0 && slots.allFree }
 }
 
 extension Environment {
@@ -104,7 +102,7 @@ extension Environment {
     do throws(LMDBError) {
       for (name, database) in databases.sorted(by: { $0.value.handle < $1.value.handle }) {
         guard try transaction.openDatabase(name: name) == database else {
-          throw LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
+          throw LMDBError(code: .incompatible, operation: FaultInjection.Call.dbiOpen.rawValue)
         }
       }
     } catch {

@@ -212,23 +212,16 @@ struct OpenFiles {
     let data = try locks.identity()
     self.locks = locks
     // The reader table's file grows only while unmapped, so one process at a time opens it.
-    let opened = try Environment.changingReaderTable(locks, options) { () throws(LMDBError) in
-      try Self.open(directory, options, data)
-    }
-    (handle, descriptor, pageSize) = (opened.handle, opened.descriptor, opened.pageSize)
-    files = EnvironmentFiles(data: data, lockFile: opened.lockFile)
-  }
-
-  private struct Opened {
-    let handle: EnvironmentHandle
-    let descriptor: Int32
     let lockFile: FileIdentity?
-    let pageSize: Int
+    (handle, descriptor, lockFile, pageSize) = try Environment.changingReaderTable(locks, options) {
+      () throws(LMDBError) in try Self.open(directory, options, data)
+    }
+    files = EnvironmentFiles(data: data, lockFile: lockFile)
   }
 
   private static func open(
     _ directory: Directory, _ options: Environment.Options, _ data: FileIdentity
-  ) throws(LMDBError) -> Opened {
+  ) throws(LMDBError) -> (EnvironmentHandle, descriptor: Int32, lockFile: FileIdentity?, pageSize: Int) {
     let prepared = try prepareLockFile(directory, options)
     let handle = try openHandle(directory, options, mapSize: Environment.Options.rounded(options.mapSize))
     do throws(LMDBError) {
@@ -236,17 +229,16 @@ struct OpenFiles {
       // LMDB sets this on its other descriptors, but lets this one be inherited.
       let flags = fcntl(descriptor, F_GETFD)
       guard flags >= 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else {
-        throw LMDBError(errno: currentErrno(), operation: "fcntl(F_SETFD)")
+        throw LMDBError(status: currentErrno(), operation: "fcntl(F_SETFD)")
       }
       var opened = stat()
-      guard unsafe fstat(descriptor, &opened) == 0 else { throw LMDBError(errno: currentErrno(), operation: "fstat") }
+      guard unsafe fstat(descriptor, &opened) == 0 else { throw LMDBError(status: currentErrno(), operation: "fstat") }
       let lockFile = try statusOfLockFile(directory)?.identity
       guard FileIdentity(opened) == data, prepared == nil || prepared == lockFile else {
         throw LMDBError(code: .fileReplaced, operation: "Environment.open")
       }
       try openMainDatabase(handle)
-      return Opened(
-        handle: handle, descriptor: descriptor, lockFile: lockFile, pageSize: try handle.info().main.pageSize)
+      return (handle, descriptor, lockFile, try handle.info().main.pageSize)
     } catch {
       unsafe handle.close()
       throw error
@@ -327,7 +319,7 @@ struct OpenFiles {
     } catch {
       // Also after a failed `mdb_env_open`, which does not free the environment.
       unsafe handle.close()
-      guard error.code == .outOfMemory, error.operation == Calls.Name.envOpen.rawValue,
+      guard error.code == .outOfMemory, error.operation == FaultInjection.Call.envOpen.rawValue,
         size / 2 >= Environment.Options.leastMapSize
       else { throw error }
       return try openHandle(directory, options, mapSize: Environment.Options.rounded(size / 2))
@@ -348,7 +340,7 @@ struct OpenFiles {
     // Nothing was changed, and an abort cannot fail. It keeps the main database's handle.
     defer { unsafe transaction.abort() }
     guard try transaction.openDatabase(name: nil) == .main else {
-      throw LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
+      throw LMDBError(code: .incompatible, operation: FaultInjection.Call.dbiOpen.rawValue)
     }
   }
 }
@@ -408,9 +400,7 @@ struct Registry {
   /// The open environment for these files.
   ///
   /// - Parameter exactly: Whether to exclude an environment with the same data file but another lock file.
-  func find(
-    directory: FileIdentity, data: FileIdentity?, lockFile: FileIdentity?, exactly: Bool
-  ) -> Match {
+  func find(directory: FileIdentity, data: FileIdentity?, lockFile: FileIdentity?, exactly: Bool) -> Match {
     for entry in entries {
       let isSameData = data != nil && entry.files?.data == data
       let isSameLock = lockFile != nil && entry.files?.lockFile == lockFile
@@ -467,9 +457,7 @@ struct Registry {
 
   mutating func remove(_ control: ControlReference) { entries.removeAll { $0.control == control } }
 
-  func files(of control: ControlReference) -> EnvironmentFiles? {
-    index(of: control).flatMap { entries[$0].files }
-  }
+  func files(of control: ControlReference) -> EnvironmentFiles? { index(of: control).flatMap { entries[$0].files } }
 
   private func index(of control: ControlReference) -> Int? { entries.firstIndex { $0.control == control } }
 }

@@ -86,9 +86,7 @@ public final class Environment: @unchecked Sendable {
   /// Prefetches the first memory that a lookup in the main database reads, before its transaction begins, which takes
   /// as long.
   @inline(__always)
-  package func prefetch(_ key: UnsafeRawBufferPointer) {
-    unsafe control.pointee.hints.prefetch(TreeKey(key).hash)
-  }
+  package func prefetch(_ key: UnsafeRawBufferPointer) { unsafe control.pointee.hints.prefetch(TreeKey(key).hash) }
 
   /// Changes with ``adopt(_:)`` and ``reopen()``.
   package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
@@ -119,9 +117,7 @@ public final class Environment: @unchecked Sendable {
   }
 
   /// Aborts the pool's transactions. No read may be running.
-  func endPool() {
-    for index in 0..<slots.count { slots[index].endTransaction() }
-  }
+  func endPool() { for index in 0..<slots.count { slots[index].endTransaction() } }
 }
 
 extension Environment {
@@ -336,7 +332,7 @@ final class WriterState {
 
   /// Throws if an earlier change failed midway, as LMDB does for its own errors.
   @inline(__always)
-  func checkNotDoomed(_ operation: Calls.Name) throws(LMDBError) {
+  func checkNotDoomed(_ operation: FaultInjection.Call) throws(LMDBError) {
     if _slowPath(isDoomed) { throw LMDBError(status: MDB_BAD_TXN, operation: operation) }
   }
 
@@ -365,9 +361,7 @@ final class WriterState {
     unsafe pointer.initialize(to: control)
   }
 
-  var pointee: Control {
-    @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
-  }
+  var pointee: Control { @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) } }
 
   @unsafe func deallocate() {
     unsafe pointer.deinitialize(count: 1)

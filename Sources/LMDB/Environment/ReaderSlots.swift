@@ -38,9 +38,7 @@ import Synchronization
     return Int(truncatingIfNeeded: ((hash >> 32) &* UInt64(truncatingIfNeeded: kept)) >> 32)
   }
 
-  var allFree: Bool {
-    (0..<count).allSatisfy { self[$0].isFree }
-  }
+  var allFree: Bool { (0..<count).allSatisfy { self[$0].isFree } }
 
   @unsafe package func deallocate() {
     for index in 0..<count { unsafe contents(index).deinitialize(count: 1) }
@@ -109,11 +107,4 @@ struct ReaderLease {
   let transaction: TransactionHandle
   /// The environment's, which ends the lease itself when its `withReadTransaction` returns.
   let control: ControlReference
-
-  @inline(__always)
-  init(slot: ReaderSlot, transaction: TransactionHandle, _ control: ControlReference) {
-    self.slot = slot
-    self.transaction = transaction
-    self.control = control
-  }
 }

@@ -58,9 +58,7 @@ package struct DataFileMark: Sendable {
   package let boot: BootIdentifier
   package let state: DataFileState?
 
-  package init(flags: [UInt8], state: DataFileState?) {
-    self.init(flags: flags, boot: .current, state: state)
-  }
+  package init(flags: [UInt8], state: DataFileState?) { self.init(flags: flags, boot: .current, state: state) }
 
   private init(flags: [UInt8], boot: BootIdentifier, state: DataFileState?) {
     self.flags = flags

@@ -117,9 +117,7 @@ import Synchronization
   }
 
   @inline(__always)
-  func prefetch(_ slot: Int) {
-    if let offset = offset(slot) { unsafe cplatform_prefetch(base + offset) }
-  }
+  func prefetch(_ slot: Int) { if let offset = offset(slot) { unsafe cplatform_prefetch(base + offset) } }
 
   /// Prefetches the seven entries that the first three steps of a binary search may compare with.
   @inline(__always)
@@ -358,9 +356,7 @@ struct DatabaseRecord: Equatable {
   }
 
   @inline(__always)
-  var lastTransactionID: UInt64 {
-    max(word(0, MetaPage.Offset.transactionID), word(1, MetaPage.Offset.transactionID))
-  }
+  var lastTransactionID: UInt64 { max(word(0, MetaPage.Offset.transactionID), word(1, MetaPage.Offset.transactionID)) }
 
   /// The root, depth and end (last page number + 1) of the main database for a transaction that the caller has a
   /// snapshot of. `nil` if there is no tree, or a newer transaction has committed.

@@ -126,7 +126,7 @@ struct PathHints: ~Copyable {
   private func allocate(_ hash: UInt64) -> Line? {
     // The system provides zeroed pages on first touch.
     let memory = unsafe calloc(1, (Self.mostLines + 1) * Self.lineSize)
-    let address = unsafe UInt(bitPattern: memory)
+    let address = UInt(bitPattern: memory)
     guard address != 0 else { return nil }
     if allocation.compareExchange(expected: 0, desired: address, ordering: .relaxed).exchanged {
       base.store((address + UInt(Self.lineSize - 1)) & ~UInt(Self.lineSize - 1), ordering: .releasing)

@@ -87,7 +87,7 @@ import Synchronization
         if let found = search.step(key, self) { return found }
       }
       if let found = search.leave() { return found }
-      number = search.next
+      number = search.number
     }
     return .unknown
   }
@@ -240,7 +240,7 @@ extension Tree {
 struct TreeSearch {
   let hash: UInt64
   /// The next page's number; 0, which no tree has, before the root.
-  private var number: UInt64 = 0
+  private(set) var number: UInt64 = 0
   private var page: TreePage?
   /// The remaining range: the first entry greater than the key is in `first...last`.
   private var first = 0
@@ -328,9 +328,6 @@ struct TreeSearch {
     }
     level &+= 1
   }
-
-  @inline(__always)
-  var next: UInt64 { number }
 }
 
 /// Interleaved searches: each prefetches its next memory and yields to the others.
@@ -441,7 +438,7 @@ struct TreeSearches {
   @inline(__always)
   private func takeTurn(_ member: inout Member) {
     if member.stage == .descending {
-      guard let page = tree.page(member.search.next) else { return end(&member, .unknown) }
+      guard let page = tree.page(member.search.number) else { return end(&member, .unknown) }
       member.search.enter(page)
       member.stage = .comparing
     } else if let found = member.search.step(member.key, tree) {
@@ -449,7 +446,7 @@ struct TreeSearches {
     }
     if member.search.isInPage { return member.search.prefetch() }
     if let found = member.search.leave() { return end(&member, found) }
-    tree.prefetchPage(member.search.next)
+    tree.prefetchPage(member.search.number)
     member.stage = .descending
   }
 

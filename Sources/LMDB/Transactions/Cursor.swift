@@ -23,26 +23,18 @@ public struct Cursor: ~Copyable {
   // MARK: - Moving
 
   /// Moves to the smallest key (`MDB_FIRST`).
-  public func first() throws(LMDBError) -> Entry? {
-    try handle.move(MDB_FIRST)
-  }
+  public func first() throws(LMDBError) -> Entry? { try handle.move(MDB_FIRST) }
 
   /// Moves to the greatest key (`MDB_LAST`).
-  public func last() throws(LMDBError) -> Entry? {
-    try handle.move(MDB_LAST)
-  }
+  public func last() throws(LMDBError) -> Entry? { try handle.move(MDB_LAST) }
 
   /// Moves to the next key, or to the first one without a position (`MDB_NEXT`).
   ///
   /// After ``remove()`` this is the key after the removed one.
-  public func next() throws(LMDBError) -> Entry? {
-    try handle.move(MDB_NEXT)
-  }
+  public func next() throws(LMDBError) -> Entry? { try handle.move(MDB_NEXT) }
 
   /// Moves to the previous key, or to the last one without a position (`MDB_PREV`).
-  public func previous() throws(LMDBError) -> Entry? {
-    try handle.move(MDB_PREV)
-  }
+  public func previous() throws(LMDBError) -> Entry? { try handle.move(MDB_PREV) }
 
   /// Moves to the smallest key not less than `key` (`MDB_SET_RANGE`). `key` must not be empty.
   public func seek(toKeyAtOrAfter key: UnsafeRawBufferPointer) throws(LMDBError) -> Entry? {
@@ -50,9 +42,7 @@ public struct Cursor: ~Copyable {
   }
 
   /// The current entry (`MDB_GET_CURRENT`), or `nil` without one.
-  public func current() throws(LMDBError) -> Entry? {
-    try handle.move(MDB_GET_CURRENT)
-  }
+  public func current() throws(LMDBError) -> Entry? { try handle.move(MDB_GET_CURRENT) }
 
   // MARK: - Changing
 
@@ -62,7 +52,7 @@ public struct Cursor: ~Copyable {
   public func remove() throws(LMDBError) {
     guard let writer else {
       throw LMDBError(
-        code: .permissionDenied, operation: Calls.Name.cursorDel.rawValue,
+        code: .permissionDenied, operation: FaultInjection.Call.cursorDel.rawValue,
         message: "This cursor belongs to a read transaction. Use one of a write transaction.")
     }
     try writer.control.pointee.writer.checkNotDoomed(.cursorDel)

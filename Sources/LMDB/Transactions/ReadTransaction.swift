@@ -15,20 +15,17 @@ public struct ReadTransaction: ~Copyable {
 
   @usableFromInline
   init(_ lease: ReaderLease) {
-    handle = lease.transaction
-    control = lease.control
     // Tests make `mdb_get` fail.
-    tree = FaultInjection.isOn ? nil : Tree(of: lease.transaction, lease.control)
+    let tree = FaultInjection.isOn ? nil : Tree(of: lease.transaction, lease.control)
+    self.init(handle: lease.transaction, tree: tree, control: lease.control)
   }
 
-  private init(_ other: borrowing ReadTransaction) {
-    handle = other.handle
-    control = other.control
-    tree = other.tree
+  private init(handle: TransactionHandle, tree: Tree?, control: ControlReference) {
+    (self.handle, self.tree, self.control) = (handle, tree, control)
   }
 
   /// A copy for a type that wraps the transaction. Must not be used after the original's scope ends.
-  package func alias() -> ReadTransaction { ReadTransaction(self) }
+  package func alias() -> ReadTransaction { ReadTransaction(handle: handle, tree: tree, control: control) }
 
   /// The number of the transaction that the snapshot shows (`mdb_txn_id`).
   public var id: UInt64 { handle.id }
@@ -140,7 +137,7 @@ extension Environment {
       if control.pointee.gate.load(ordering: .sequentiallyConsistent) == 0,
         let transaction = slot.transaction, transaction.renew() == MDB_SUCCESS
       {
-        return ReaderLease(slot: slot, transaction: transaction, control)
+        return ReaderLease(slot: slot, transaction: transaction, control: control)
       }
       // The slow path meets the same status again and handles it.
       slot.giveBack()
@@ -207,7 +204,7 @@ extension Environment {
     do throws(LMDBError) {
       if let transaction = slot.transaction {
         let status = transaction.renew()
-        if status == MDB_SUCCESS { return .begun(ReaderLease(slot: slot, transaction: transaction, control)) }
+        if status == MDB_SUCCESS { return .begun(ReaderLease(slot: slot, transaction: transaction, control: control)) }
         guard status == MDB_BAD_RSLOT else { throw LMDBError(status: status, operation: .txnRenew) }
         // Another process owns this table slot now. Freeing the transaction would free that slot, so a few hundred
         // bytes are leaked and the slot starts over.
@@ -215,7 +212,7 @@ extension Environment {
       }
       let transaction = try changingReaderTable { () throws(LMDBError) in try handle.begin(flags: MDB_RDONLY) }
       slot.transaction = transaction
-      return .begun(ReaderLease(slot: slot, transaction: transaction, control))
+      return .begun(ReaderLease(slot: slot, transaction: transaction, control: control))
     } catch {
       if error.status == MDB_MAP_RESIZED {
         // The map grows when no slot is busy.

@@ -21,9 +21,7 @@ public struct WriteTransaction: ~Copyable {
     self.handle = handle
   }
 
-  deinit {
-    if !hasEnded { owner.abortWrite(handle) }
-  }
+  deinit { if !hasEnded { owner.abortWrite(handle) } }
 
   /// The number that the transaction will have once committed (`mdb_txn_id`).
   public var id: UInt64 { handle.id }
@@ -242,7 +240,7 @@ extension Environment {
   }
 
   /// The error for a failed change. Dooms the transaction unless the change was refused up front.
-  func writeError(_ status: Int32, _ operation: Calls.Name) -> LMDBError {
+  func writeError(_ status: Int32, _ operation: FaultInjection.Call) -> LMDBError {
     switch status {
     case MDB_BAD_VALSIZE, MDB_NOTFOUND, EINVAL: break
     default: control.pointee.writer.isDoomed = true

@@ -33,9 +33,7 @@ package enum DataFileVerifier {
   ///
   /// - Returns: Whether all pages are in the file, and the last transaction; `nil` if the file is missing or empty.
   ///   Free pages at the end may be missing, so only ``verify(directory:visit:)`` decides when pages are.
-  package static func checkMeta(
-    directory: String
-  ) throws(DataFileError) -> (isWhole: Bool, transactionID: UInt64)? {
+  package static func checkMeta(directory: String) throws(DataFileError) -> (isWhole: Bool, transactionID: UInt64)? {
     try settled { () throws(DataFileError) in
       guard let file = try open(directory), file.size > 0 else { return nil }
       let meta = try newestMeta(of: file)
@@ -49,9 +47,7 @@ package enum DataFileVerifier {
   static let pause: Int64 = 10_000_000
 
   /// Looks until nothing is wrong, or the same damage repeats.
-  static func settled<R>(
-    pause: Int64 = pause, _ look: () throws(DataFileError) -> R
-  ) throws(DataFileError) -> R {
+  static func settled<R>(pause: Int64 = pause, _ look: () throws(DataFileError) -> R) throws(DataFileError) -> R {
     var last: DataFileError?
     var count = 0
     while true {

@@ -81,7 +81,7 @@ final class EntryDatabase: @unchecked Sendable {
   func failure(_ error: any Error, during activity: String) -> CacheError {
     let failure = CacheError(converting: error, during: activity)
     switch (error as? LMDBError)?.code {
-    case .corrupted, .pageNotFound: takeOutOfService(failure)
+    case .corrupted: takeOutOfService(failure)
     case .panic:
       didFailDevice()
       requestReopening()

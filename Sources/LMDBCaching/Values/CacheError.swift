@@ -124,7 +124,7 @@ extension CacheError {
     case .permissionDenied: code = .permissionDenied
     case .readOnlyFileSystem: code = .readOnlyFileSystem
     case .lockTimeout: code = .lockTimeout
-    case .corrupted, .pageNotFound: code = .damagedDatabase
+    case .corrupted: code = .damagedDatabase
     case .invalid: code = .corruptedRecord
     case .foreignFile: code = .invalidDirectory
     default: code = .storageFailed

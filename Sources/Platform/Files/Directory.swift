@@ -19,9 +19,7 @@ package final class Directory: Sendable {
 
   /// Opens a directory, first creating it and its missing parents if asked, or also making them `synchronized`:
   /// durable.
-  package convenience init(
-    path: String, creating: Bool = false, synchronized: Bool = false
-  ) throws(SystemError) {
+  package convenience init(path: String, creating: Bool = false, synchronized: Bool = false) throws(SystemError) {
     if path.utf8.contains(0) { throw SystemError("openat", path, .name) }
     if creating { try Self.make(path, synchronized: synchronized) }
     var attempts = 0
@@ -111,9 +109,7 @@ package final class Directory: Sendable {
   /// Makes changes of its entries durable: new files, renames and removals.
   package func synchronize() throws(SystemError) { try file.synchronize() }
 
-  package func synchronizeVolume() throws(SystemError) {
-    _ = try call(.syncfs, path) { cplatform_syncfs(descriptor) }
-  }
+  package func synchronizeVolume() throws(SystemError) { _ = try call(.syncfs, path) { cplatform_syncfs(descriptor) } }
 }
 
 // Operations by path: finding and creating the directory itself.
@@ -436,7 +432,7 @@ extension Directory {
         device: "\(Self.major(device)):\(Self.minor(device))", mountInfo: try file.readToEnd(limit: 16 << 20))
     #else
       var status = statfs()
-      if fstatfs(descriptor, &status) != 0 { throw SystemError("fstatfs", path) }
+      if unsafe fstatfs(descriptor, &status) != 0 { throw SystemError("fstatfs", path) }
       return status.f_flags & UInt32(MNT_LOCAL) == 0
     #endif
   }

@@ -26,9 +26,7 @@ package struct File: ~Copyable, Sendable {
   }
 
   /// The only open call: blocks on nothing, sets close-on-exec, and retries after signals. New files are the user's alone.
-  static func open(
-    _ directory: Int32, _ name: [CChar], _ flags: Int32, path: String
-  ) throws(SystemError) -> File {
+  static func open(_ directory: Int32, _ name: [CChar], _ flags: Int32, path: String) throws(SystemError) -> File {
     let flags = flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
     return File(descriptor: try call(.openat, path) { unsafe openat(directory, name, flags, 0o600) }, path: path)
   }
@@ -130,9 +128,7 @@ extension File {
   // MARK: - Reading
 
   /// Fills `bytes` from `offset`; `false` if the file ends before.
-  package borrowing func read(
-    _ bytes: UnsafeMutableRawBufferPointer, at offset: Int = 0
-  ) throws(SystemError) -> Bool {
+  package borrowing func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int = 0) throws(SystemError) -> Bool {
     try unsafe readPart(bytes, at: offset) == bytes.count
   }
 
@@ -141,9 +137,7 @@ extension File {
   }
 
   /// Reads up to `bytes.count` bytes from `offset`. Returns how many.
-  package borrowing func readPart(
-    _ bytes: UnsafeMutableRawBufferPointer, at offset: Int
-  ) throws(SystemError) -> Int {
+  package borrowing func readPart(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
     var done = 0
     while done < bytes.count {
       let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
@@ -329,9 +323,7 @@ package struct FileIdentity: Hashable, Sendable {
   }
 
   /// - Parameter access: ``File/Access/writing`` for a file opened for writing.
-  package convenience init(
-    _ file: borrowing File, size: Int, _ access: File.Access = .writing
-  ) throws(SystemError) {
+  package convenience init(_ file: borrowing File, size: Int, _ access: File.Access = .writing) throws(SystemError) {
     try self.init(descriptor: file.descriptor, path: file.path, size: size, access)
   }
 

@@ -13,11 +13,11 @@ package struct JSONWriter {
     case .null: write("null")
     case .bool(let bool): write(bool ? "true" : "false")
     case .number(let text): write(text)
-    case .string(let text): write(quoted: text)
+    case .string(let text): Self.append(text, to: &bytes)
     case .array(let elements): write(elements, "[", "]") { $0.write($1) }
     case .object(let members):
       write(members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }, "{", "}") { writer, member in
-        writer.write(quoted: member.key)
+        Self.append(member.key, to: &writer.bytes)
         writer.write(":")
         writer.write(member.value)
       }
@@ -36,8 +36,6 @@ package struct JSONWriter {
   }
 
   private mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
-
-  private mutating func write(quoted text: String) { Self.append(text, to: &bytes) }
 
   package static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))

@@ -29,9 +29,7 @@ package struct FileLock: ~Copyable, Sendable {
   }
 
   /// Waits for the lock, for at most `limit` nanoseconds. Returns `false` on timeout, holding no lock.
-  package borrowing func lock(
-    _ mode: Mode, within limit: Int64?
-  ) throws(SystemError) -> Bool {
+  package borrowing func lock(_ mode: Mode, within limit: Int64?) throws(SystemError) -> Bool {
     if try tryLock(mode) { return true }
     var backoff = Backoff(limit: limit)
     while backoff.pause() {

@@ -36,7 +36,7 @@ package struct BootIdentifier: Hashable, Sendable {
     #else
       var time = timeval()
       var size = MemoryLayout<timeval>.size
-      if sysctlbyname("kern.boottime", &time, &size, nil, 0) != 0 { return unknown }
+      if unsafe sysctlbyname("kern.boottime", &time, &size, nil, 0) != 0 { return unknown }
       return BootIdentifier(high: UInt64(bitPattern: Int64(time.tv_sec)), low: UInt64(bitPattern: Int64(time.tv_usec)))
     #endif
   }()

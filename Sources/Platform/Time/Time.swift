@@ -48,9 +48,7 @@ package struct Backoff: Sendable {
   private var round = 0
 
   /// - Parameter limit: Nanoseconds until ``pause()`` returns `false`; `nil` for no limit.
-  package init(limit: Int64?) {
-    deadline = limit.map { MonotonicClock.nanoseconds.addingClamped(max(0, $0)) }
-  }
+  package init(limit: Int64?) { deadline = limit.map { MonotonicClock.nanoseconds.addingClamped(max(0, $0)) } }
 
   /// Waits a little. Returns whether time is left.
   package mutating func pause() -> Bool {

@@ -57,7 +57,7 @@ import Testing
     try transaction.commit()
     try environment.sync(force: true)
     guard let file = try Directory(path: directory.path).open("data.mdb") else {
-      throw LMDBError(errno: ENOENT, operation: "open")
+      throw LMDBError(status: ENOENT, operation: "open")
     }
     var contents = [UInt8](repeating: 0, count: try file.status().size / pageSize * pageSize)
     #expect(try file.read(&contents))
