@@ -38,7 +38,7 @@ final class RedisPipeline: @unchecked Sendable {
     self.connector = connector
     self.idleTime = idleTime
     var ends: [Int32] = [-1, -1]
-    let isMade = pipe(&ends) == 0
+    let isMade = unsafe pipe(&ends) == 0
     bell = (ends[0], ends[1])
     guard isMade, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 && fcntl($0, F_SETFL, O_NONBLOCK) == 0 }) else {
       throw RemoteTierError(.failed, "\(SystemError("pipe", "the server", errno: errno))")
@@ -89,7 +89,7 @@ final class RedisPipeline: @unchecked Sendable {
   private func ring() {
     var byte: UInt8 = 0
     // A full pipe already wakes the thread.
-    _ = write(bell.write, &byte, 1)
+    _ = unsafe write(bell.write, &byte, 1)
   }
 
   // MARK: The thread
@@ -214,13 +214,13 @@ final class RedisPipeline: @unchecked Sendable {
       items.append(pollfd(fd: session.descriptor, events: Int16(events), revents: 0))
     }
     let rest = isToWait ? max(0, min(nextDeadline - MonotonicClock.nanoseconds, idleTime)) : 0
-    let count = poll(&items, nfds_t(items.count), Int32(clamping: (rest + 999_999) / 1_000_000))
+    let count = pollDescriptors(&items, nanoseconds: rest)
     if count < 0, errno != EINTR {
       throw RemoteTierError(.unreachable, "Waiting: \(SystemError("poll", "the server", errno: errno))")
     }
     if items[0].revents != 0 {
       var bytes: (UInt64, UInt64) = (0, 0)
-      while read(bell.read, &bytes, 16) == 16 {}
+      while unsafe read(bell.read, &bytes, 16) == 16 {}
     }
     return items.count > 1 && Int32(items[1].revents) & ~POLLOUT != 0
   }

@@ -4,7 +4,8 @@ import Platform
 // @unchecked: variables are accessed with the lock held.
 final class RedisPool: @unchecked Sendable {
   /// An attempt to connect.
-  private final class Attempt {
+  // @unchecked: accessed with the lock held.
+  private final class Attempt: @unchecked Sendable {
     var isOver = false
     var failure: RemoteTierError?
   }
@@ -67,8 +68,6 @@ final class RedisPool: @unchecked Sendable {
   }
 
   private func connect(_ attempt: Attempt) {
-    // Sendable: accessed with the lock held.
-    nonisolated(unsafe) let attempt = attempt
     connector.connect { [self] result in
       lock.withLock {
         attempt.isOver = true

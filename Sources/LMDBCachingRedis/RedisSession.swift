@@ -116,7 +116,7 @@ final class RedisSession: @unchecked Sendable {
     output.append(contentsOf: "*\(command.arguments.count)\r\n".utf8)
     for argument in command.arguments {
       output.append(contentsOf: "$\(argument.count)\r\n".utf8)
-      argument.withUnsafeBytes { output.append(contentsOf: $0) }
+      output.append(contentsOf: argument)
       output.append(contentsOf: "\r\n".utf8)
     }
   }
@@ -127,8 +127,8 @@ final class RedisSession: @unchecked Sendable {
   func flush() throws(RemoteTierError) -> Bool {
     while sent < output.count {
       let output = output
-      let count = try output.span.bytes.withUnsafeBytes { (bytes) throws(RemoteTierError) in
-        try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]))
+      let count = try unsafe output.span.bytes.withUnsafeBytes { (bytes) throws(RemoteTierError) in
+        try unsafe socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]))
       }
       if count == 0 { return false }
       sent += count
@@ -146,10 +146,10 @@ final class RedisSession: @unchecked Sendable {
   func receive(before deadline: Int64? = nil) throws(RemoteTierError) -> Bool {
     var hasReceived = false
     while true {
-      let count = try withUnsafeTemporaryAllocation(byteCount: Self.chunk, alignment: 16) {
+      let count = try unsafe withUnsafeTemporaryAllocation(byteCount: Self.chunk, alignment: 16) {
         (buffer) throws(RemoteTierError) -> Int? in
-        let count = try socket.receive(into: buffer, before: hasReceived ? nil : deadline)
-        if let count { try reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+        let count = try unsafe socket.receive(into: buffer, before: hasReceived ? nil : deadline)
+        if let count { try unsafe reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
         return count
       }
       guard let count else { return hasReceived }
@@ -163,20 +163,22 @@ final class RedisSession: @unchecked Sendable {
 }
 
 /// Parses replies from received bytes, by hiredis.
-final class ReplyReader {
+// @safe: owns the reader; replies are copied.
+@safe final class ReplyReader {
   private let reader: UnsafeMutablePointer<redisReader>
 
   init() throws(RemoteTierError) {
-    guard let reader = redisReaderCreate() else {
+    guard let reader = unsafe redisReaderCreate() else {
       throw RemoteTierError(.unreachable, "There is no memory for a connection.")
     }
-    self.reader = reader
+    unsafe self.reader = reader
   }
 
-  deinit { redisReaderFree(reader) }
+  deinit { unsafe redisReaderFree(reader) }
 
   func feed(_ bytes: UnsafeRawBufferPointer) throws(RemoteTierError) {
-    guard redisReaderFeed(reader, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count) == 0 else {
+    let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+    guard unsafe redisReaderFeed(reader, start, bytes.count) == 0 else {
       throw RemoteTierError(.unreachable, "There is no memory for what arrives.")
     }
   }
@@ -184,27 +186,25 @@ final class ReplyReader {
   /// The next complete reply, or `nil`.
   func next() throws(RemoteTierError) -> RemoteReply? {
     var reply: UnsafeMutableRawPointer?
-    guard redisReaderGetReply(reader, &reply) == 0 else {
+    guard unsafe redisReaderGetReply(reader, &reply) == 0 else {
       throw RemoteTierError(.unreachable, "What arrived is no reply of a Redis server.")
     }
-    guard let reply else { return nil }
-    defer { freeReplyObject(reply) }
-    return RemoteReply(reply.assumingMemoryBound(to: redisReply.self).pointee)
+    guard let reply = unsafe reply else { return nil }
+    defer { unsafe freeReplyObject(reply) }
+    return unsafe RemoteReply(reply.assumingMemoryBound(to: redisReply.self).pointee)
   }
 }
 
 extension RemoteReply {
   fileprivate init(_ reply: redisReply) {
-    func bytes() -> Data { reply.str.map { Data(bytes: $0, count: reply.len) } ?? Data() }
-    switch reply.type {
+    func bytes() -> Data { unsafe reply.str.map { unsafe Data(bytes: $0, count: reply.len) } ?? Data() }
+    switch unsafe reply.type {
     case REDIS_REPLY_STRING, REDIS_REPLY_STATUS: self = .bytes(bytes())
     case REDIS_REPLY_ERROR: self = .error(String(decoding: bytes(), as: UTF8.self))
-    case REDIS_REPLY_INTEGER: self = .integer(reply.integer)
+    case REDIS_REPLY_INTEGER: self = unsafe .integer(reply.integer)
     case REDIS_REPLY_ARRAY:
-      self = .array(
-        (0..<reply.elements).map { index in
-          reply.element[index].map { RemoteReply($0.pointee) } ?? .null
-        })
+      let elements = unsafe UnsafeBufferPointer(start: reply.element, count: reply.elements)
+      self = unsafe .array(elements.map { unsafe $0.map { unsafe RemoteReply($0.pointee) } ?? .null })
     default: self = .null
     }
   }

@@ -20,16 +20,14 @@ final class RedisSocket {
     #if canImport(Darwin)
       var yes: Int32 = 1
       guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0,
-        setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0
       else { throw Self.failure("Making a socket", "fcntl", name, errno) }
     #endif
   }
 
   deinit { if descriptor >= 0 { _ = Platform.close(descriptor) } }
 
-  private static func failure(
-    _ activity: String, _ call: String, _ name: String, _ status: Int32
-  ) -> RemoteTierError {
+  private static func failure(_ activity: String, _ call: String, _ name: String, _ status: Int32) -> RemoteTierError {
     RemoteTierError(.unreachable, "\(activity): \(SystemError(call, name, errno: status))")
   }
 
@@ -40,61 +38,66 @@ final class RedisSocket {
   static func connected(
     to address: RedisConfiguration.Address, before deadline: Int64
   ) throws(RemoteTierError) -> RedisSocket {
+    let name: String
+    let addresses: [(family: Int32, bytes: [UInt8])]
     switch address {
     case .unixSocket(let path):
       var address = sockaddr_un()
       address.sun_family = sa_family_t(AF_UNIX)
-      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8).prefix($0.count - 1)) }
-      let socket = try RedisSocket(AF_UNIX, path)
-      try withUnsafeBytes(of: address) { (bytes) throws(RemoteTierError) in
-        let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-        try socket.connect(address, socklen_t(bytes.count), path, deadline)
+      unsafe withUnsafeMutableBytes(of: &address.sun_path) {
+        unsafe $0.copyBytes(from: Array(path.utf8).prefix($0.count - 1))
       }
-      return socket
-    case .host(let host, let port):
-      let list = try find(host, port)
-      defer { freeaddrinfo(list) }
-      let addresses = Array(
-        sequence(state: list) { next in
-          defer { next = next?.pointee.ai_next }
-          return next?.pointee
-        })
-      var failure = RemoteTierError(.unreachable, "\(host) has no address.")
-      for (index, address) in addresses.enumerated() {
-        let now = MonotonicClock.nanoseconds
-        let share = now + max(0, deadline - now) / Int64(addresses.count - index)
-        do throws(RemoteTierError) {
-          let socket = try RedisSocket(address.ai_family, "\(host):\(port)")
-          try socket.connect(address.ai_addr, address.ai_addrlen, "\(host):\(port)", share)
-          try socket.set(Int32(IPPROTO_TCP), TCP_NODELAY)
-          try socket.set(SOL_SOCKET, SO_KEEPALIVE)
-          return socket
-        } catch {
-          failure = error
-        }
-      }
-      throw failure
+      (name, addresses) = unsafe (path, [(AF_UNIX, withUnsafeBytes(of: address) { unsafe Array($0) })])
+    case .host(let host, let port): (name, addresses) = ("\(host):\(port)", try find(host, port))
     }
+    var failure = RemoteTierError(.unreachable, "\(name) has no address.")
+    for (index, address) in addresses.enumerated() {
+      let now = MonotonicClock.nanoseconds
+      let share = now + max(0, deadline - now) / Int64(addresses.count - index)
+      do throws(RemoteTierError) {
+        let socket = try RedisSocket(address.family, name)
+        try socket.connect(address.bytes, name, share)
+        if address.family == AF_UNIX { return socket }
+        try socket.set(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1), "Connecting")
+        try socket.set(SOL_SOCKET, SO_KEEPALIVE, Int32(1), "Connecting")
+        return socket
+      } catch {
+        failure = error
+      }
+    }
+    throw failure
   }
 
-  /// A host's addresses, to be freed. Blocks as long as the system's lookup takes.
-  private static func find(_ host: String, _ port: Int) throws(RemoteTierError) -> UnsafeMutablePointer<addrinfo>? {
-    var hints = addrinfo()
+  /// A host's addresses, each the bytes of a `sockaddr`. Blocks as long as the system's lookup takes.
+  private static func find(_ host: String, _ port: Int) throws(RemoteTierError) -> [(family: Int32, bytes: [UInt8])] {
+    var hints = unsafe addrinfo()
     #if canImport(Darwin)
-      hints.ai_socktype = SOCK_STREAM
+      unsafe hints.ai_socktype = SOCK_STREAM
     #else
-      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+      unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     #endif
     var list: UnsafeMutablePointer<addrinfo>?
-    let status = getaddrinfo(host, String(port), &hints, &list)
-    if status == 0 { return list }
-    throw RemoteTierError(.unreachable, "Looking up \(host): \(String(cString: gai_strerror(status)))")
+    let status = unsafe getaddrinfo(host, String(port), &hints, &list)
+    if status != 0 {
+      throw RemoteTierError(.unreachable, unsafe "Looking up \(host): \(String(cString: gai_strerror(status)))")
+    }
+    defer { unsafe freeaddrinfo(list) }
+    var addresses: [(family: Int32, bytes: [UInt8])] = []
+    while let address = unsafe list?.pointee {
+      let bytes = unsafe UnsafeRawBufferPointer(start: address.ai_addr, count: Int(address.ai_addrlen))
+      unsafe addresses.append((address.ai_family, Array(bytes)))
+      unsafe list = address.ai_next
+    }
+    return addresses
   }
 
-  private func connect(
-    _ address: UnsafePointer<sockaddr>, _ length: socklen_t, _ name: String, _ deadline: Int64
-  ) throws(RemoteTierError) {
-    if Platform.connect(descriptor, address, length) != 0, errno != EINPROGRESS, errno != EINTR {
+  /// - Parameter address: The bytes of a `sockaddr`.
+  private func connect(_ address: [UInt8], _ name: String, _ deadline: Int64) throws(RemoteTierError) {
+    let isStarted = unsafe address.withUnsafeBytes {
+      unsafe Platform.connect(
+        descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count)) == 0
+    }
+    if !isStarted, errno != EINPROGRESS, errno != EINTR {
       throw Self.failure("Connecting", "connect", name, errno)
     }
     guard try wait(for: POLLOUT, before: deadline) != 0 else {
@@ -102,7 +105,7 @@ final class RedisSocket {
     }
     var status: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
-    if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &status, &size) != 0 { status = errno }
+    if unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &status, &size) != 0 { status = errno }
     if status != 0 { throw Self.failure("Connecting", "connect", name, status) }
     // From now on each call says whether it waits.
     let flags = fcntl(descriptor, F_GETFL)
@@ -111,10 +114,12 @@ final class RedisSocket {
     }
   }
 
-  private func set(_ level: Int32, _ option: Int32) throws(RemoteTierError) {
-    var yes: Int32 = 1
-    if setsockopt(descriptor, level, option, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0 { return }
-    throw Self.failure("Connecting", "setsockopt", "the server", errno)
+  private func set<T: BitwiseCopyable>(
+    _ level: Int32, _ option: Int32, _ value: T, _ activity: String
+  ) throws(RemoteTierError) {
+    var value = value
+    if unsafe setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<T>.size)) == 0 { return }
+    throw Self.failure(activity, "setsockopt", "the server", errno)
   }
 
   // MARK: Bytes
@@ -127,7 +132,7 @@ final class RedisSocket {
       let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
     #endif
     while true {
-      let count = Platform.send(descriptor, bytes.baseAddress, bytes.count, flags)
+      let count = unsafe Platform.send(descriptor, bytes.baseAddress, bytes.count, flags)
       if count >= 0 { return count }
       if errno == EINTR { continue }
       if errno == EAGAIN || errno == EWOULDBLOCK { return 0 }
@@ -145,7 +150,7 @@ final class RedisSocket {
         if rest <= 0 { return nil }
         try limitReceiving(to: rest)
       }
-      let count = recv(descriptor, buffer.baseAddress, buffer.count, deadline == nil ? Int32(MSG_DONTWAIT) : 0)
+      let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, deadline == nil ? Int32(MSG_DONTWAIT) : 0)
       if count > 0 { return count }
       if count == 0 { throw RemoteTierError(.unreachable, "The server has closed the connection.") }
       switch errno {
@@ -164,9 +169,7 @@ final class RedisSocket {
     var limit = timeval()
     limit.tv_sec = numericCast(receiveLimit / 1_000_000_000)
     limit.tv_usec = numericCast(max(1, receiveLimit % 1_000_000_000 / 1_000))
-    guard setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0 else {
-      throw Self.failure("Waiting", "setsockopt", "the server", errno)
-    }
+    try set(SOL_SOCKET, SO_RCVTIMEO, limit, "Waiting")
   }
 
   // MARK: Waiting
@@ -176,17 +179,18 @@ final class RedisSocket {
     while true {
       let rest = deadline - MonotonicClock.nanoseconds
       if rest <= 0 { return 0 }
-      var item = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-      let count = poll(&item, 1, Int32(clamping: (rest + 999_999) / 1_000_000))
+      var items = [pollfd(fd: descriptor, events: Int16(events), revents: 0)]
+      let count = pollDescriptors(&items, nanoseconds: rest)
+      let ready = Int32(items[0].revents) & events
       // The caller's next operation reports a failure.
-      if count > 0 { return Int32(item.revents) & events == 0 ? events : Int32(item.revents) & events }
+      if count > 0 { return ready == 0 ? events : ready }
       if count < 0, errno != EINTR { throw Self.failure("Waiting", "poll", "the server", errno) }
     }
   }
 
   /// Whether bytes, or the end of the connection, have arrived.
   var hasArrivals: Bool {
-    var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&item, 1, 0) != 0
+    var items = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+    return pollDescriptors(&items, nanoseconds: 0) != 0
   }
 }

@@ -39,9 +39,7 @@ public final class RedisTier: RemoteTier {
       commands, timeLimit: max(.zero, timeLimit).clampedNanoseconds, completion: completion)
   }
 
-  public func sendAndWait(
-    _ commands: [RemoteCommand], timeLimit: Duration
-  ) throws(RemoteTierError) -> [RemoteReply] {
+  public func sendAndWait(_ commands: [RemoteCommand], timeLimit: Duration) throws(RemoteTierError) -> [RemoteReply] {
     try pool.perform(commands, timeLimit: max(.zero, timeLimit).clampedNanoseconds)
   }
 

@@ -147,9 +147,7 @@ extension DistributedCache {
     }
   }
 
-  private func didSend(
-    _ item: WriteQueue.Item, _ watch: KeyWatch?, _ revision: RemoteRevision?
-  ) throws(CacheError) {
+  private func didSend(_ item: WriteQueue.Item, _ watch: KeyWatch?, _ revision: RemoteRevision?) throws(CacheError) {
     guard let revision else {
       // It was made some time ago: there may be a newer one.
       local.supersedeLoads(news)

@@ -64,14 +64,10 @@ extension DistributedCache {
 
   /// Removes entries from the whole fleet, with one request. After an error, some may be removed.
   @_disfavoredOverload
-  public func removeValues(forKeys keys: some Sequence<String>) throws {
-    try write(keys.map { ($0, nil) })
-  }
+  public func removeValues(forKeys keys: some Sequence<String>) throws { try write(keys.map { ($0, nil) }) }
 
   /// Removes entries from the whole fleet, without blocking a thread.
-  public func removeValues(forKeys keys: some Sequence<String>) async throws {
-    try await write(keys.map { ($0, nil) })
-  }
+  public func removeValues(forKeys keys: some Sequence<String>) async throws { try await write(keys.map { ($0, nil) }) }
 
   /// Without an entry, a removal.
   private typealias FleetWrite = (key: String, entry: PortableEntry?)

@@ -67,9 +67,7 @@ public final class DistributedCache: Sendable {
     metrics =
       MetricsSystem.factory is NOOPMetricsHandler
       ? nil : RemoteMetrics(directory: local.path, prefix: configuration.prefix, MetricsSystem.factory)
-    client = RemoteClient(
-      remote, timeLimit: configuration.timeLimit, metrics: metrics
-    ) { [local] failure in
+    client = RemoteClient(remote, timeLimit: configuration.timeLimit, metrics: metrics) { [local] failure in
       if let failure {
         local.log(.warning, "remote tier fails, and is left alone for a while", ["error": "\(failure)"])
       } else {
@@ -120,9 +118,7 @@ public final class DistributedCache: Sendable {
 
   var queue: WriteQueue? { senders.first?.queue }
 
-  func checkOpen() throws(RemoteTierError) {
-    if isClosed.load(ordering: .relaxed) { throw .cacheClosed }
-  }
+  func checkOpen() throws(RemoteTierError) { if isClosed.load(ordering: .relaxed) { throw .cacheClosed } }
 }
 
 /// How a ``DistributedCache`` uses its remote tier.
@@ -299,7 +295,5 @@ final class LocalGate: Sendable {
   }
 
   /// Whether being out of touch allows to serve local values.
-  var servesUnheard: Bool {
-    !has(.unheard) || MonotonicClock.nanoseconds < servedUntil.load(ordering: .acquiring)
-  }
+  var servesUnheard: Bool { !has(.unheard) || MonotonicClock.nanoseconds < servedUntil.load(ordering: .acquiring) }
 }

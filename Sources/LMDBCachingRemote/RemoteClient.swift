@@ -27,9 +27,7 @@ final class RemoteClient: Sendable {
   }
 
   /// The failure that suspends requests, if any.
-  func suspension(of purpose: Purpose) -> RemoteTierError? {
-    breakers.withLock { $0[purpose]!.failure }
-  }
+  func suspension(of purpose: Purpose) -> RemoteTierError? { breakers.withLock { $0[purpose]!.failure } }
 
   /// Finds a failure of the server's in replies that are no errors.
   typealias Judge = @Sendable ([RemoteReply]) -> RemoteTierError?

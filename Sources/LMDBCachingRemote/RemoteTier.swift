@@ -28,9 +28,7 @@ public protocol RemoteTier: Sendable {
 }
 
 extension RemoteTier {
-  public func sendAndWait(
-    _ commands: [RemoteCommand], timeLimit: Duration
-  ) throws(RemoteTierError) -> [RemoteReply] {
+  public func sendAndWait(_ commands: [RemoteCommand], timeLimit: Duration) throws(RemoteTierError) -> [RemoteReply] {
     try LoadCaller.wait { _ in
       await withCheckedContinuation {
         (continuation: CheckedContinuation<Result<[RemoteReply], RemoteTierError>, Never>) in
@@ -151,12 +149,8 @@ public struct RemoteTierError: LocalizedError, Sendable, Equatable, CustomString
   /// An error reply: by its first word, or that of an error inside a script, which servers up to 6.2 quote in a
   /// sentence.
   package init(reply: String) {
-    var words = reply.split(separator: " ").lazy.enumerated().filter { $0 == 0 || $1.hasPrefix("-") }.map(\.1)
-      .makeIterator()
-    var code: Code?
-    while code == nil, let word = words.next() {
-      code = Self.words[String(word.drop { $0 == "-" })]
-    }
+    let words = reply.split(separator: " ").enumerated().filter { $0 == 0 || $1.hasPrefix("-") }.map(\.1)
+    let code = words.lazy.compactMap { Self.words[String($0.drop { $0 == "-" })] }.first
     self.init(code ?? Self.phrases.first { reply.contains($0.text) }?.code ?? .failed, reply)
   }
 
