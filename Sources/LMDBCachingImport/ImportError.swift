@@ -47,9 +47,7 @@ public struct ImportError: LocalizedError, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
-  init(_ error: CacheError) {
-    self.init(.cacheFailed, "The cache failed: \(error.message)", underlying: error)
-  }
+  init(_ error: CacheError) { self.init(.cacheFailed, "The cache failed: \(error.message)", underlying: error) }
 
   public var errorDescription: String? { message }
   public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }

@@ -164,9 +164,7 @@ struct MMKVMetadata: Equatable {
   /// Missing bytes are 0, as MMKV finds them after extending the file.
   init(_ bytes: [UInt8]) {
     let bytes = bytes.prefix(Self.size) + [UInt8](repeating: 0, count: max(0, Self.size - bytes.count))
-    func word(_ offset: Int) -> UInt32 {
-      (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) }
-    }
+    func word(_ offset: Int) -> UInt32 { (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) } }
     let version = word(4)
     checksum = word(0)
     isEncryptedOnce = version >= 2 && bytes[12..<28].contains { $0 != 0 }
@@ -220,8 +218,7 @@ enum CRC32 {
   }
 
   static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-    table.withUnsafeBufferPointer { table in
-      ~bytes.reduce(~0) { sum, byte in sum >> 8 ^ table[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] }
-    }
+    let table = table
+    return ~bytes.reduce(~0) { sum, byte in sum >> 8 ^ table[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] }
   }
 }

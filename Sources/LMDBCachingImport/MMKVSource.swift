@@ -88,9 +88,7 @@ struct MMKVSource: EntrySource {
   }
 
   /// The bits of a fixed-width number.
-  private func bits(_ range: Range<Int>) -> UInt64 {
-    file.bytes[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-  }
+  private func bits(_ range: Range<Int>) -> UInt64 { file.bytes[range].reversed().reduce(0) { $0 << 8 | UInt64($1) } }
 
   private func double(_ range: Range<Int>) -> Double? { range.count == 8 ? Double(bitPattern: bits(range)) : nil }
 

@@ -2,7 +2,8 @@ import CSQLite
 import Foundation
 
 /// An untrusted, read-only database. This file and ``SQLiteStatement`` contain all calls of SQLite. Single-threaded.
-final class SQLiteDatabase {
+// @safe: owns the connection.
+@safe final class SQLiteDatabase {
   enum Mode {
     /// Opens the file without locks or additional files: it must not change, nor have a log.
     case immutable
@@ -18,17 +19,17 @@ final class SQLiteDatabase {
   init(path: String, _ mode: Mode, lengthLimit: Int) throws(SQLiteError) {
     var opened: OpaquePointer?
     let access = mode == .immutable ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
-    let status = sqlite3_open_v2(
+    let status = unsafe sqlite3_open_v2(
       Self.uri(path, mode), &opened, access | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
-    guard let opened else { throw SQLiteError(code: status, message: "there is no memory to open it") }
-    connection = opened
+    guard let opened = unsafe opened else { throw SQLiteError(code: status, message: "there is no memory to open it") }
+    unsafe connection = opened
     if status != SQLITE_OK { throw error(status) }
-    sqlite3_extended_result_codes(connection, 1)
-    sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Int32(clamping: lengthLimit))
+    unsafe sqlite3_extended_result_codes(connection, 1)
+    unsafe sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Int32(clamping: lengthLimit))
     // Do not trust functions in the schema, and check pages' own claims. Read the schema now and with a step limit, as
     // cyclic pages never end.
-    sqlite3_progress_handler(connection, Self.greatestSchemaSteps, { _ in 1 }, nil)
-    defer { sqlite3_progress_handler(connection, 0, nil, nil) }
+    unsafe sqlite3_progress_handler(connection, Self.greatestSchemaSteps, { _ in 1 }, nil)
+    defer { unsafe sqlite3_progress_handler(connection, 0, nil, nil) }
     try execute(
       "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON; "
         + "SELECT 1 FROM main.sqlite_master LIMIT 1")
@@ -38,7 +39,7 @@ final class SQLiteDatabase {
   private static let greatestSchemaSteps: Int32 = 1_000_000
 
   // Its statements, which retain it, are finalized by now.
-  deinit { sqlite3_close_v2(connection) }
+  deinit { unsafe sqlite3_close_v2(connection) }
 
   private static func uri(_ path: String, _ mode: Mode) -> String {
     var uri = "file:"
@@ -56,50 +57,51 @@ final class SQLiteDatabase {
 
   /// The error of the last call.
   func error(_ code: Int32) -> SQLiteError {
-    SQLiteError(code: code, message: String(cString: sqlite3_errmsg(connection)))
+    SQLiteError(code: code, message: unsafe String(cString: sqlite3_errmsg(connection)))
   }
 
-  var lastCode: Int32 { sqlite3_extended_errcode(connection) }
+  var lastCode: Int32 { unsafe sqlite3_extended_errcode(connection) }
 
   private func execute(_ sql: String) throws(SQLiteError) {
-    let status = sqlite3_exec(connection, sql, nil, nil, nil)
+    let status = unsafe sqlite3_exec(connection, sql, nil, nil, nil)
     if status != SQLITE_OK { throw error(status) }
   }
 
   func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
     var statement: OpaquePointer?
-    let status = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-    guard status == SQLITE_OK, let statement else { throw error(status) }
-    return SQLiteStatement(statement, of: self)
+    let status = unsafe sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
+    guard status == SQLITE_OK, let statement = unsafe statement else { throw error(status) }
+    return unsafe SQLiteStatement(statement, of: self)
   }
 }
 
 /// A statement of a ``SQLiteDatabase`` with its current row.
-final class SQLiteStatement {
+// @safe: owns the statement, and retains the connection.
+@safe final class SQLiteStatement {
   private let statement: OpaquePointer
   private let database: SQLiteDatabase
 
   init(_ statement: OpaquePointer, of database: SQLiteDatabase) {
-    self.statement = statement
+    unsafe self.statement = statement
     self.database = database
   }
 
   // Returns the status of the last step, which was checked.
-  deinit { sqlite3_finalize(statement) }
+  deinit { unsafe sqlite3_finalize(statement) }
 
   /// Starts over with new parameters.
   func restart(_ values: Int64...) throws(SQLiteError) {
     // Returns the status of the last step, which was checked.
-    sqlite3_reset(statement)
+    unsafe sqlite3_reset(statement)
     for (index, value) in values.enumerated() {
-      let status = sqlite3_bind_int64(statement, Int32(index + 1), value)
+      let status = unsafe sqlite3_bind_int64(statement, Int32(index + 1), value)
       if status != SQLITE_OK { throw database.error(status) }
     }
   }
 
   /// Moves to the next row. Returns `false` at the end.
   func step() throws(SQLiteError) -> Bool {
-    let status = sqlite3_step(statement)
+    let status = unsafe sqlite3_step(statement)
     switch status {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
@@ -107,11 +109,13 @@ final class SQLiteStatement {
     }
   }
 
+  private func type(_ column: Int32) -> Int32 { unsafe sqlite3_column_type(statement, column) }
+
   /// An integer column; `nil` for other types.
   func integer(_ column: Int32) -> Int64? {
-    switch sqlite3_column_type(statement, column) {
-    case SQLITE_INTEGER: sqlite3_column_int64(statement, column)
-    case SQLITE_FLOAT: Int64(exactly: sqlite3_column_double(statement, column).rounded(.down))
+    switch type(column) {
+    case SQLITE_INTEGER: unsafe sqlite3_column_int64(statement, column)
+    case SQLITE_FLOAT: unsafe Int64(exactly: sqlite3_column_double(statement, column).rounded(.down))
     default: nil
     }
   }
@@ -124,22 +128,22 @@ final class SQLiteStatement {
   }
 
   func text(_ column: Int32) -> Text {
-    switch sqlite3_column_type(statement, column) {
+    switch type(column) {
     case SQLITE_NULL: return .null
     case SQLITE_TEXT:
-      guard let start = sqlite3_column_text(statement, column) else { return .other }
-      let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
-      return String(validating: bytes, as: UTF8.self).map { .text($0) } ?? .other
+      guard let start = unsafe sqlite3_column_text(statement, column) else { return .other }
+      let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
+      return unsafe String(validating: bytes, as: UTF8.self).map { .text($0) } ?? .other
     default: return .other
     }
   }
 
   /// A column's bytes; `nil` for null.
   func data(_ column: Int32) throws(SQLiteError) -> Data? {
-    if sqlite3_column_type(statement, column) == SQLITE_NULL { return nil }
-    let start = sqlite3_column_blob(statement, column)
-    let count = Int(sqlite3_column_bytes(statement, column))
-    if let start { return Data(bytes: start, count: count) }
+    if type(column) == SQLITE_NULL { return nil }
+    if let start = unsafe sqlite3_column_blob(statement, column) {
+      return unsafe Data(bytes: start, count: Int(sqlite3_column_bytes(statement, column)))
+    }
     // Null for an empty blob or out of memory.
     if database.lastCode == SQLITE_NOMEM { throw database.error(SQLITE_NOMEM) }
     return Data()

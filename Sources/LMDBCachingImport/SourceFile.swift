@@ -47,28 +47,23 @@ enum SourceFile {
     return try value(of: file, status, limit: limit)
   }
 
-  private static func value(
-    of file: borrowing File, _ status: FileStatus, limit: Int
-  ) throws(EntryFailure) -> Data {
+  private static func value(of file: borrowing File, _ status: FileStatus, limit: Int) throws(EntryFailure) -> Data {
     guard status.size <= limit else {
       throw EntryFailure(
         .tooLarge, "The value has \(status.size) bytes, and \(limit) are taken at most. Raise maximumValueSize.")
     }
-    var data = Data(count: status.size)
+    var bytes = [UInt8](repeating: 0, count: status.size)
     let isWhole: Bool
     do throws(SystemError) {
-      let count = try data.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
-        do throws(SystemError) { return .success(try file.readPart(bytes, at: 0)) } catch { return .failure(error) }
-      }.get()
-      let now = try file.status()
-      isWhole = count == status.size && now.size == count
+      let isRead = try file.read(&bytes)
+      isWhole = try file.status().size == status.size && isRead
     } catch {
       throw EntryFailure(error)
     }
     guard isWhole else {
       throw EntryFailure(.unreadable, "The file was changed while it was read. Import again.")
     }
-    return data
+    return Data(bytes)
   }
 }
 

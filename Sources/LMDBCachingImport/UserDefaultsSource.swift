@@ -22,7 +22,7 @@ struct UserDefaultsSource: EntrySource {
   /// - Parameter path: For messages.
   init(_ propertyList: Data, of path: String) throws(ImportError) {
     let list: Any
-    do { list = try PropertyListSerialization.propertyList(from: propertyList, format: nil) } catch {
+    do { list = try unsafe PropertyListSerialization.propertyList(from: propertyList, format: nil) } catch {
       throw ImportError(
         .damagedSource, "\(path) is no property list that can be read: binary, or XML.", underlying: error)
     }

@@ -21,9 +21,7 @@ struct CacheOption: ParsableArguments {
   }
 
   /// Runs `body` with the existing cache and closes it. Writes are committed when this returns.
-  func withExisting<R>(_ body: (LMDBCache, Durability) throws -> R) throws -> R {
-    try Self.withExisting(cache, body)
-  }
+  func withExisting<R>(_ body: (LMDBCache, Durability) throws -> R) throws -> R { try Self.withExisting(cache, body) }
 
   static func withExisting<R>(_ argument: String, _ body: (LMDBCache, Durability) throws -> R) throws -> R {
     let (cache, durability) = try CacheOpening.open(CacheLocation.existing(argument), open)

@@ -23,7 +23,7 @@ struct ValueText {
     var isCut = false
     func list<Element: BitwiseCopyable & CustomStringConvertible & Codable>(_ type: [Element].Type) throws -> String {
       // Decoding the list and its elements as strings would take many times its size.
-      try reader.archive(of: record).withUnsafeBytes { bytes in
+      try unsafe reader.archive(of: record).withUnsafeBytes { bytes in
         // Decoding says what is wrong.
         guard bytes.count.isMultiple(of: MemoryLayout<Element>.stride) else { return try "\(value(type))" }
         var text = "["
@@ -33,7 +33,7 @@ struct ValueText {
             return text + "…"
           }
           if offset > 0 { text += "," }
-          text += bytes.loadUnaligned(fromByteOffset: offset, as: Element.self).description
+          text += unsafe bytes.loadUnaligned(fromByteOffset: offset, as: Element.self).description
         }
         return text + "]"
       }
@@ -75,13 +75,13 @@ struct ValueText {
   }
 
   static func diagnostic(_ archive: Data, limit: Int) throws -> ValueText {
-    let diagnostic = try archive.withUnsafeBytes { try CBORDiagnostic($0.bytes, limit: limit) }
+    let diagnostic = try CBORDiagnostic(archive.bytes, limit: limit)
     return ValueText(diagnostic.text, isCut: diagnostic.isCut)
   }
 
   /// A property list, such as an `NSKeyedArchiver` archive; `nil` if it is invalid in any way.
   static func propertyList(_ data: Data, limit: Int) -> ValueText? {
-    guard let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
+    guard let list = try? unsafe PropertyListSerialization.propertyList(from: data, format: nil),
       var value = PlainValue(list, length: data.count)
     else { return nil }
     var outline = ArchiveOutline(value)

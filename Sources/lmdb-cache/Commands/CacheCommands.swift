@@ -183,7 +183,5 @@ struct ClearCommand: ParsableCommand {
 
   @OptionGroup var option: CacheOption
 
-  func run() throws {
-    try option.withExisting { cache, _ in try cache.removeAll() }
-  }
+  func run() throws { try option.withExisting { cache, _ in try cache.removeAll() } }
 }

@@ -262,9 +262,7 @@ struct EntryListing {
   }
 
   /// Call once, after the last entry.
-  func end() throws {
-    if case .json = style { try StandardOutput.write(isEmpty ? "[]\n" : "\n]\n") }
-  }
+  func end() throws { if case .json = style { try StandardOutput.write(isEmpty ? "[]\n" : "\n]\n") } }
 
   private static func row(_ entry: CacheEntry) -> [String] {
     [

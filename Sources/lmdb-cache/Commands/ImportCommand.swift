@@ -43,9 +43,7 @@ struct ImportCommand: ParsableCommand {
       """)
   var durability: Durability?
 
-  func validate() throws {
-    if types != nil, from != .mmkv { throw ValidationError("--types is for --from mmkv.") }
-  }
+  func validate() throws { if types != nil, from != .mmkv { throw ValidationError("--types is for --from mmkv.") } }
 
   func run() throws {
     let interruption = Interruption()

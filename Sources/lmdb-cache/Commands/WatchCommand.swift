@@ -83,9 +83,7 @@ struct WatchCommand: ParsableCommand {
     return follower
   }
 
-  private static func isOfMissingCache(_ error: any Error) -> Bool {
-    (error as? ToolError)?.status == .noInput
-  }
+  private static func isOfMissingCache(_ error: any Error) -> Bool { (error as? ToolError)?.status == .noInput }
 
   private func write(_ lines: [ChangeLine]) throws {
     if lines.isEmpty { return }

@@ -46,9 +46,7 @@ enum ExchangeEntry {
       try reader.integer(.expires) ?? 0, try reader.integer(.refresh) ?? 0,
       try reader.integer(.kept) ?? 0
     )
-    let (revision, uses): (UInt64, UInt8) = (
-      try reader.integer(.revision) ?? 0, try reader.integer(.uses) ?? 0
-    )
+    let (revision, uses): (UInt64, UInt8) = (try reader.integer(.revision) ?? 0, try reader.integer(.uses) ?? 0)
     let (tags, isAbsence) = (try reader.hashes(.tags), try reader.bool(.absence) ?? false)
     do throws(CacheError) {
       return try EntryRecord(
@@ -148,7 +146,7 @@ enum ExchangeValue {
       guard let uuid = UUID(uuidString: try reader.required(.value, reader.text(.value))) else {
         throw ExchangeProblem("the value is no UUID")
       }
-      return withUnsafeBytes(of: uuid.uuid) { Data($0) }
+      return unsafe withUnsafeBytes(of: uuid.uuid) { unsafe Data($0) }
     default: return nil
     }
   }

@@ -97,9 +97,7 @@ final class ExchangeReader {
 
   // MARK: Items
 
-  private static func next(
-    _ input: ExchangeInput, _ format: ExchangeFormat, limit: Int
-  ) throws -> [String: Field]? {
+  private static func next(_ input: ExchangeInput, _ format: ExchangeFormat, limit: Int) throws -> [String: Field]? {
     switch format {
     case .jsonl:
       guard let line = try input.line(limit: limit) else { return nil }
@@ -158,9 +156,7 @@ struct ExchangeImport {
   }
 
   /// Reads to the end, or until it is interrupted. What was read before a failure is stored.
-  mutating func run(
-    _ reader: ExchangeReader, prefix: String, progress: Progress, _ isInterrupted: () -> Bool
-  ) throws {
+  mutating func run(_ reader: ExchangeReader, prefix: String, progress: Progress, _ isInterrupted: () -> Bool) throws {
     do {
       while !isInterrupted() {
         let record = try reader.next { (fields) throws(ExchangeProblem) in
@@ -244,7 +240,7 @@ final class ExchangeInput {
   /// Calls `body` with what is at hand.
   func withBytes<R>(_ body: (RawSpan) throws -> R) throws -> R {
     // A span of a property cannot be cut down: the compiler takes the part for one that leaves its scope.
-    try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start...]).bytes) }
+    try unsafe buffer.withUnsafeBytes { try unsafe body(UnsafeRawBufferPointer(rebasing: $0[start...]).bytes) }
   }
 
   /// A byte that is at hand.

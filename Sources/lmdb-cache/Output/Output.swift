@@ -86,9 +86,7 @@ struct Report: Encodable {
   }
 
   /// Writes to standard output.
-  func write(json: Bool) throws {
-    try StandardOutput.write(json ? JSONOutput.encode(self) + "\n" : table.text + notes)
-  }
+  func write(json: Bool) throws { try StandardOutput.write(json ? JSONOutput.encode(self) + "\n" : table.text + notes) }
 }
 
 struct TextTable {

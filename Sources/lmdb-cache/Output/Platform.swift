@@ -1,15 +1,12 @@
 import Foundation
+import Platform
 import Synchronization
 
 /// System calls that Foundation does not offer.
 enum Platform {
   /// Monotonic nanoseconds. Takes about 20 ns if the kernel answers without a system call.
   @inline(__always)
-  static func nanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-  }
+  static func nanoseconds() -> UInt64 { UInt64(MonotonicClock.nanoseconds) }
 
   /// The median cost of reading the clock twice, which every measured time includes.
   static func clockCost() -> UInt64 {
@@ -26,20 +23,16 @@ enum Platform {
 
   /// Whether a descriptor's reader is gone for good.
   static func isHungUp(_ descriptor: Int32) -> Bool {
-    var wait = pollfd(fd: descriptor, events: 0, revents: 0)
-    return poll(&wait, 1, 0) > 0 && Int32(wait.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
+    var waits = [pollfd(fd: descriptor, events: 0, revents: 0)]
+    return pollDescriptors(&waits, nanoseconds: 0) > 0 && Int32(waits[0].revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
   }
 
   /// The `errno` of looking at a path; `nil` if it exists.
-  static func statusError(ofFileAt path: String) -> Int32? {
-    var status = stat()
-    return stat(path, &status) == 0 ? nil : errno
-  }
+  static func statusError(ofFileAt path: String) -> Int32? { FileStatus(ofPath: path) == nil ? errno : nil }
 
   /// Size in bytes; `nil` for a missing file or one without a size.
   static func size(ofFileAt path: String) -> Int? {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    FileStatus(ofPath: path).flatMap { $0.kind == .regular ? $0.size : nil }
   }
 
   /// Bytes read by this process so far, without mapped memory. `nil` if unknown.
@@ -58,7 +51,7 @@ enum Platform {
     if error.domain != NSPOSIXErrorDomain {
       return (error.localizedDescription, (error as? CocoaError)?.code == .fileReadNoPermission)
     }
-    return (String(cString: strerror(Int32(error.code))), error.code == Int(EACCES))
+    return (SystemError.text(of: Int32(error.code)), error.code == Int(EACCES))
   }
 
   // MARK: Files that get their names when they are whole
@@ -67,30 +60,22 @@ enum Platform {
   static func makeTemporaryFile(beside path: String) throws(ToolError) -> (descriptor: Int32, path: String) {
     let place = URL(fileURLWithPath: path).deletingLastPathComponent().path
     var template = Array("\(place)/.\(URL(fileURLWithPath: path).lastPathComponent).XXXXXX".utf8CString)
-    let descriptor = mkstemp(&template)
+    let descriptor = unsafe mkstemp(&template)
     guard descriptor >= 0 else {
       let status: ExitStatus = errno == EACCES ? .noPermission : .cannotCreate
-      throw ToolError(status, "cannot create a file in \(place): \(String(cString: strerror(errno)))")
+      throw ToolError(status, "cannot create a file in \(place): \(SystemError.text(of: errno))")
     }
     return (descriptor, String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
   }
 
   static func move(_ path: String, to newPath: String) throws(ToolError) {
-    guard rename(path, newPath) == 0 else {
-      throw ToolError(.cannotCreate, "cannot create \(newPath): \(String(cString: strerror(errno)))")
+    guard unsafe rename(path, newPath) == 0 else {
+      throw ToolError(.cannotCreate, "cannot create \(newPath): \(SystemError.text(of: errno))")
     }
   }
 
-  static func remove(_ path: String) -> Bool { unlink(path) == 0 }
+  static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Turns the first SIGINT or SIGTERM into a flag; the second one ends the process as usual.
 // @unchecked: the sources are set once, and Dispatch lets any thread cancel them.
@@ -124,14 +109,6 @@ final class Interruption: @unchecked Sendable {
   }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// Events of a command that runs until stopped: keys, signals, the end of a pause.
 ///
 /// Signals are blocked, and a thread waits for them and wakes ``next(within:)`` by a byte in a pipe. They stay blocked
@@ -153,8 +130,8 @@ final class TerminalEvents {
   /// - Parameter fillsScreen: Whether to read keys from standard input and follow the terminal's size.
   init(fillsScreen: Bool) throws(ToolError) {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else {
-      throw ToolError(.software, "cannot make a pipe: \(String(cString: strerror(errno)))")
+    guard unsafe pipe(&ends) == 0 else {
+      throw ToolError(.software, "cannot make a pipe: \(SystemError.text(of: errno))")
     }
     let (reading, writing) = (ends[0], ends[1])
     for end in ends {
@@ -164,20 +141,20 @@ final class TerminalEvents {
     signals = reading
     hasKeyboard = fillsScreen && isatty(STDIN_FILENO) == 1
     var set = sigset_t()
-    sigemptyset(&set)
+    unsafe sigemptyset(&set)
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] + (fillsScreen ? [SIGWINCH, SIGTSTP] : []) {
-      sigaddset(&set, number)
+      unsafe sigaddset(&set, number)
     }
     // The next thread inherits the blocked signals.
-    pthread_sigmask(SIG_BLOCK, &set, nil)
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     Thread.detachNewThread { [set] in
       var set = set
       while true {
         var number: Int32 = 0
-        guard sigwait(&set, &number) == 0 else { continue }
+        guard unsafe sigwait(&set, &number) == 0 else { continue }
         var byte = UInt8(truncatingIfNeeded: number)
         // A full pipe already wakes the reader.
-        _ = write(writing, &byte, 1)
+        _ = unsafe write(writing, &byte, 1)
       }
     }
   }
@@ -188,13 +165,12 @@ final class TerminalEvents {
     while true {
       var waits = [pollfd(fd: signals, events: Int16(POLLIN), revents: 0)]
       if hasKeyboard { waits.append(pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)) }
-      // Rounded up to a millisecond, never down: that would cause an extra round.
       let rest = deadline - min(deadline, Platform.nanoseconds())
-      let count = poll(&waits, nfds_t(waits.count), Int32(clamping: (rest + 999_999) / 1_000_000))
+      let count = pollDescriptors(&waits, nanoseconds: Int64(clamping: rest))
       var byte: UInt8 = 0
-      if count > 0, waits[0].revents != 0, read(signals, &byte, 1) == 1 { return Self.event(of: Int32(byte)) }
+      if count > 0, waits[0].revents != 0, unsafe read(signals, &byte, 1) == 1 { return Self.event(of: Int32(byte)) }
       if count > 0, waits.count > 1, waits[1].revents != 0 {
-        if read(STDIN_FILENO, &byte, 1) == 1 { return .key(byte) }
+        if unsafe read(STDIN_FILENO, &byte, 1) == 1 { return .key(byte) }
         hasKeyboard = false
       }
       if Platform.nanoseconds() >= deadline { return .pauseEnded }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Platform
 
 /// A trace: the keys, and each request's key number. Numbering keeps the creation of strings out of the measurements.
 struct Trace: Sendable {
@@ -32,15 +33,14 @@ struct Trace: Sendable {
     }
     requests.reserveCapacity(contents.count / 4)
     var numbers: [UInt32: UInt32] = [:]
-    contents.withUnsafeBytes { bytes in
-      for offset in stride(from: 0, to: bytes.count, by: 4) {
-        progress.show(offset)
-        let key = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
-        if let number = numbers[key] {
-          requests.append(number)
-        } else {
-          numbers[key] = add(String(key))
-        }
+    let bytes = contents.bytes
+    for offset in stride(from: 0, to: bytes.byteCount, by: 4) {
+      progress.show(offset)
+      let key = UInt32(bigEndian: bytes.load(at: offset, as: UInt32.self))
+      if let number = numbers[key] {
+        requests.append(number)
+      } else {
+        numbers[key] = add(String(key))
       }
     }
     try requireRequests(name)

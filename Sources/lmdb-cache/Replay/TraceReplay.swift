@@ -89,25 +89,21 @@ final class TraceReplay: Sendable {
   }
 
   private func replayBlocks(startingAt index: Int, _ times: inout ReplayTimes) throws {
-    let expected = UnsafeMutableRawBufferPointer.allocate(byteCount: valueBytes, alignment: 8)
-    defer { expected.deallocate() }
     // Disk hits so far, which a single thread can attribute to its requests.
     var diskHits = threads == 1 ? cache.diskHits : nil
     for start in stride(from: index * Self.block, to: trace.requests.count, by: threads * Self.block) {
       if interruption.hasHappened || hasFailed.load(ordering: .relaxed) { return }
       let block = trace.requests[start..<min(start + Self.block, trace.requests.count)]
       for number in block {
-        DerivedValue.fill(expected, seed: seeds[Int(number)])
-        try request(trace.keys[Int(number)], UnsafeRawBufferPointer(expected), &diskHits, &times)
+        let expected = DerivedValue.bytes(valueBytes, seed: seeds[Int(number)])
+        try request(trace.keys[Int(number)], expected, &diskHits, &times)
       }
       done.wrappingAdd(block.count, ordering: .relaxed)
     }
   }
 
   @inline(__always)
-  private func request(
-    _ key: String, _ expected: UnsafeRawBufferPointer, _ diskHits: inout Int?, _ times: inout ReplayTimes
-  ) throws {
+  private func request(_ key: String, _ expected: Data, _ diskHits: inout Int?, _ times: inout ReplayTimes) throws {
     let asked = Platform.nanoseconds()
     let found = try cache.value(Data.self, forKey: key)
     let answered = Platform.nanoseconds()
@@ -122,21 +118,12 @@ final class TraceReplay: Sendable {
         }
         diskHits = now
       }
-      if !found.withUnsafeBytes({ Self.areEqual($0, expected) }) { times.wrongValues += 1 }
+      if found != expected { times.wrongValues += 1 }
     } else {
-      let value = Data(expected)
       let storing = Platform.nanoseconds()
-      try cache.set(value, forKey: key)
+      try cache.set(expected, forKey: key)
       times.misses.record(nanoseconds: Int64(answered - asked + Platform.nanoseconds() - storing))
     }
-  }
-
-  /// Uses memcmp; `elementsEqual` compares byte by byte.
-  @inline(__always)
-  private static func areEqual(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
-    guard first.count == second.count else { return false }
-    guard let start = first.baseAddress, let other = second.baseAddress else { return true }
-    return memcmp(start, other, first.count) == 0
   }
 }
 
@@ -171,16 +158,11 @@ enum DerivedValue {
     key.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
   }
 
-  /// Fills `bytes` with splitmix64 output.
-  @inline(__always)
-  static func fill(_ bytes: UnsafeMutableRawBufferPointer, seed: UInt64) {
+  /// `count` bytes of splitmix64 output.
+  static func bytes(_ count: Int, seed: UInt64) -> Data {
     var state = seed
-    for offset in stride(from: 0, to: bytes.count, by: 8) {
-      withUnsafeBytes(of: next(&state).littleEndian) {
-        UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]).copyMemory(
-          from: UnsafeRawBufferPointer(rebasing: $0.prefix(bytes.count - offset)))
-      }
-    }
+    let words = (0..<(count + 7) / 8).map { _ in next(&state).littleEndian }
+    return unsafe words.withUnsafeBytes { unsafe Data($0.prefix(count)) }
   }
 
   @inline(__always)

@@ -27,9 +27,7 @@ struct TopCommand: ParsableCommand {
   /// Seconds within which every process publishes its activity.
   private static let longestSilence = 3.0
 
-  func validate() throws {
-    if !(0.1...3_600 ~= interval) { throw ValidationError("--interval is 0.1 … 3600.") }
-  }
+  func validate() throws { if !(0.1...3_600 ~= interval) { throw ValidationError("--interval is 0.1 … 3600.") } }
 
   func run() throws {
     let directory = try CacheLocation.existing(option.cache).path
@@ -131,11 +129,11 @@ final class Terminal {
     isEntered = true
     var settings = termios()
     // Without a keyboard there are no keys.
-    if tcgetattr(STDIN_FILENO, &settings) == 0 {
+    if unsafe tcgetattr(STDIN_FILENO, &settings) == 0 {
       original = settings
       // Keeps signals such as Ctrl-C and Ctrl-Z.
       settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
-      if tcsetattr(STDIN_FILENO, TCSANOW, &settings) != 0 { original = nil }
+      if unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings) != 0 { original = nil }
     }
     try StandardOutput.write(Self.enter)
   }
@@ -145,13 +143,13 @@ final class Terminal {
     isEntered = false
     // The terminal may be gone, and the failure cannot be shown.
     do throws(ToolError) { try StandardOutput.write(Self.leave) } catch {}
-    if var settings = original.take() { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
+    if var settings = original.take() { unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
   }
 
   /// At least one; 80 by 24 if unknown.
   var size: (columns: Int, rows: Int) {
     var window = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+    guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
       return (80, 24)
     }
     return (Int(window.ws_col), Int(window.ws_row))

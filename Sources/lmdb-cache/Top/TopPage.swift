@@ -7,9 +7,7 @@ struct TopPage {
   var history: TopHistory?
   var columns = 80
 
-  var lines: [String] {
-    [title, ""] + requests + [""] + latencies + [""] + sizes + [""] + processes
-  }
+  var lines: [String] { [title, ""] + requests + [""] + latencies + [""] + sizes + [""] + processes }
 
   private var title: String {
     let count = sample.processes.count
@@ -146,9 +144,7 @@ enum Sparkline {
   /// The last numbers that fit; unknown ones leave a gap.
   ///
   /// - Parameter greatest: The number of the highest bar; `nil` for the greatest number shown.
-  static func text(
-    _ numbers: [Double?], width: Int, greatest: Double? = nil, isUnicode: Bool = isUnicode
-  ) -> String {
+  static func text(_ numbers: [Double?], width: Int, greatest: Double? = nil, isUnicode: Bool = isUnicode) -> String {
     let shown = numbers.suffix(max(0, width))
     let top = greatest ?? shown.lazy.compactMap(\.self).max() ?? 0
     let bars = isUnicode ? blocks : letters

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Serves a limited number of connections from this machine, each on a separate thread.
 ///
@@ -15,9 +16,7 @@ final class HTTPServer: @unchecked Sendable {
   private static let greatestConnections = 64
 
   /// - Parameter port: 0 for a free one.
-  init(port: UInt16) throws(ToolError) {
-    (descriptor, self.port) = try LoopbackSocket.open(port: port)
-  }
+  init(port: UInt16) throws(ToolError) { (descriptor, self.port) = try LoopbackSocket.open(port: port) }
 
   deinit { _ = close(descriptor) }
 
@@ -164,11 +163,9 @@ final class HTTPConnection {
     guard now < deadline,
       LoopbackSocket.wait(for: descriptor, Int16(POLLIN), Int32((deadline - now + 999_999) / 1_000_000))
     else { return false }
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let count = buffer.withUnsafeMutableBytes { LoopbackSocket.read(descriptor, into: $0) }
-    if count == 0 { return false }
-    received.append(contentsOf: buffer.prefix(count ?? 0))
-    return true
+    let bytes = LoopbackSocket.read(descriptor)
+    received.append(contentsOf: bytes ?? [])
+    return bytes?.isEmpty != true
   }
 
   // MARK: The response
@@ -192,20 +189,18 @@ final class HTTPConnection {
   }
 
   func write(_ data: Data) throws(SocketEnd) {
-    try data.withBytes { (bytes) throws(SocketEnd) in
-      var rest = bytes[...]
-      var deadline = Platform.nanoseconds() + Self.stall
-      while !rest.isEmpty {
-        let count = try LoopbackSocket.write(descriptor, UnsafeRawBufferPointer(rebasing: rest))
-        rest = rest.dropFirst(count)
-        let now = Platform.nanoseconds()
-        if count > 0 {
-          deadline = now + Self.stall
-        } else {
-          guard now < deadline,
-            LoopbackSocket.wait(for: descriptor, Int16(POLLOUT), Int32((deadline - now + 999_999) / 1_000_000))
-          else { throw SocketEnd() }
-        }
+    var rest = data
+    var deadline = Platform.nanoseconds() + Self.stall
+    while !rest.isEmpty {
+      let count = try LoopbackSocket.write(descriptor, rest)
+      rest = rest.dropFirst(count)
+      let now = Platform.nanoseconds()
+      if count > 0 {
+        deadline = now + Self.stall
+      } else {
+        guard now < deadline,
+          LoopbackSocket.wait(for: descriptor, Int16(POLLOUT), Int32((deadline - now + 999_999) / 1_000_000))
+        else { throw SocketEnd() }
       }
     }
   }
@@ -220,16 +215,6 @@ final class HTTPConnection {
       guard readMore(before: deadline) else { return }
       left -= received.count
     } while left > 0
-  }
-}
-
-extension Data {
-  /// Like `withUnsafeBytes`, with typed throws.
-  fileprivate func withBytes<E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> Void) throws(E) {
-    let result = withUnsafeBytes { bytes -> Result<Void, E> in
-      do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
-    }
-    try result.get()
   }
 }
 
@@ -255,17 +240,18 @@ enum LoopbackSocket {
       }
       // Allows a recently used port, but not one that is in use.
       var yes: Int32 = 1
-      guard setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
+      guard unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0
+      else {
         throw failure("set up a socket", port)
       }
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = port.bigEndian
       address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-      let bound = withSocketAddress(&address) { bind(descriptor, $0, $1) }
+      let bound = unsafe withSocketAddress(&address) { unsafe bind(descriptor, $0, $1) }
       guard bound == 0 else { throw failure("listen on 127.0.0.1:\(port)", port) }
       var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let named = withSocketAddress(&address) { pointer, _ in getsockname(descriptor, pointer, &length) }
+      let named = unsafe withSocketAddress(&address) { pointer, _ in unsafe getsockname(descriptor, pointer, &length) }
       guard named == 0, listen(descriptor, backlog) == 0 else { throw failure("listen on 127.0.0.1:\(port)", port) }
       return (descriptor, UInt16(bigEndian: address.sin_port))
     } catch {
@@ -277,15 +263,17 @@ enum LoopbackSocket {
   private static func withSocketAddress(
     _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
   ) -> Int32 {
-    withUnsafeMutablePointer(to: &address) { pointer in
+    unsafe withUnsafeMutablePointer(to: &address) { pointer in
       // The calls take any kind of address by a pointer to its beginning.
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
     }
   }
 
   private static func failure(_ task: String, _ port: UInt16) -> ToolError {
     let code = errno
-    let reason = String(cString: strerror(code))
+    let reason = SystemError.text(of: code)
     return switch code {
     case EADDRINUSE: ToolError(.busy, "cannot \(task): \(reason); give another --port, or none")
     case EACCES, EPERM: ToolError(.noPermission, "cannot \(task): \(reason); give a --port above 1023, or none")
@@ -311,19 +299,20 @@ enum LoopbackSocket {
 
   /// Whether the descriptor becomes ready within that time.
   static func wait(for descriptor: Int32, _ events: Int16, _ milliseconds: Int32) -> Bool {
-    var wait = pollfd(fd: descriptor, events: events, revents: 0)
-    return poll(&wait, 1, milliseconds) > 0
+    var waits = [pollfd(fd: descriptor, events: events, revents: 0)]
+    return pollDescriptors(&waits, nanoseconds: Int64(milliseconds) * 1_000_000) > 0
   }
 
-  /// Returns the bytes read; 0 at the end or after a failure; `nil` for none yet.
-  static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-    let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-    return count < 0 && (errno == EAGAIN || errno == EINTR) ? nil : max(0, count)
+  /// Returns the bytes read; none at the end or after a failure; `nil` for none yet.
+  static func read(_ descriptor: Int32) -> ArraySlice<UInt8>? {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
+    return count < 0 && (errno == EAGAIN || errno == EINTR) ? nil : buffer.prefix(max(0, count))
   }
 
   /// Returns the bytes written; 0 if the socket is not ready.
-  static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SocketEnd) -> Int {
-    let count = send(descriptor, bytes.baseAddress, bytes.count, 0)
+  static func write(_ descriptor: Int32, _ bytes: Data) throws(SocketEnd) -> Int {
+    let count = unsafe bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, 0) }
     if count >= 0 { return count }
     if errno == EAGAIN || errno == EINTR { return 0 }
     throw SocketEnd()
@@ -333,7 +322,7 @@ enum LoopbackSocket {
   static func isAbandoned(_ descriptor: Int32) -> Bool {
     var byte: UInt8 = 0
     // Leaves the bytes in the buffer.
-    let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK))
+    let count = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK))
     return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
   }
 }
