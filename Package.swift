@@ -13,6 +13,9 @@ import PackageDescription
   let xxHash: String? = "libxxhash"
 #endif
 
+// For targets with unsafe code: each place is marked.
+let strict: [SwiftSetting] = [.strictMemorySafety()]
+
 let package = Package(
   name: "LMDBCaching",
   platforms: [.macOS(.v15)],
@@ -55,11 +58,11 @@ let package = Package(
     .target(name: "CXXHashWide", dependencies: ["CXXHash"]),
     .target(name: "CPlatform"),
     // Every call of the C library: files, directories, locks, maps, threads and time.
-    .target(name: "Platform", dependencies: ["CPlatform"]),
+    .target(name: "Platform", dependencies: ["CPlatform"], swiftSettings: strict),
     // What the coders of both kinds of archives share.
     .target(name: "FoundationObjects", dependencies: ["Platform"]),
     .target(name: "CBORCoding", dependencies: ["FoundationObjects"]),
-    .target(name: "LMDB", dependencies: ["CLMDB", "CPlatform", "CXXHash", "Platform"]),
+    .target(name: "LMDB", dependencies: ["CLMDB", "CPlatform", "CXXHash", "Platform"], swiftSettings: strict),
     .target(
       name: "LMDBCaching",
       dependencies: [
@@ -87,19 +90,21 @@ let package = Package(
       name: "CHiredis", pkgConfig: hiredis,
       providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
     .target(
-      name: "LMDBCachingRedis", dependencies: ["CHiredis", "LMDBCaching", "LMDBCachingRemote", "Platform"]),
+      name: "LMDBCachingRedis", dependencies: ["CHiredis", "LMDBCaching", "LMDBCachingRemote", "Platform"],
+      swiftSettings: strict),
     // What other stores have, into a cache. Apart, so that nobody else links SQLite.
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(
-      name: "LMDBCachingImport", dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "Platform"]),
+      name: "LMDBCachingImport", dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "Platform"],
+      swiftSettings: strict),
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
     .target(name: "FoundationArchives", dependencies: ["CBORCoding", "FoundationObjects", "Platform"]),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives", "Platform"]),
-    .target(name: "GarageStorage", dependencies: ["LMDB", "Platform"]),
+    .target(name: "GarageStorage", dependencies: ["LMDB", "Platform"], swiftSettings: strict),
     .target(
       name: "Storez",
       dependencies: ["FoundationArchives", "LMDBCaching", .product(name: "Logging", package: "swift-log")]),
@@ -117,7 +122,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       // In the program itself: what is installed is one file.
-      resources: [.embedInCode("Inspector/Page")]),
+      resources: [.embedInCode("Inspector/Page")], swiftSettings: strict),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "TestSupport", dependencies: ["CTestSupport", "LMDB", "Platform"], path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["CTestSupport", "Platform", "TestSupport"]),
@@ -234,7 +239,9 @@ let package = Package(
   package.targets += [
     // Without pkg-config, which gives a flag that the package manager refuses with a warning.
     .systemLibrary(name: "CSecret"),
-    .target(name: "EFStorageKeychainAccess", dependencies: ["CSecret", "EFStorageCore", "FoundationArchives"]),
+    .target(
+      name: "EFStorageKeychainAccess", dependencies: ["CSecret", "EFStorageCore", "FoundationArchives"],
+      swiftSettings: strict),
     // What the tests start as another process.
     .executableTarget(
       name: "KeychainTestProcess", dependencies: ["EFStorageKeychainAccess"], path: "Tests/KeychainTestProcess"),
