@@ -24,7 +24,7 @@ package struct Notation {
     text += "\""
   }
 
-  package mutating func append(hex bytes: UnsafeRawBufferPointer) {
+  package mutating func append(hex bytes: [UInt8]) {
     text += "h'"
     let shown = min(bytes.count, max(0, limit - text.utf8.count) / 2 + 1)
     for byte in bytes[..<shown] { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }

@@ -16,7 +16,7 @@ struct CBORCodingPath: ~Copyable {
     fileprivate let ownedKeys: Int
   }
 
-  struct Element: BitwiseCopyable {
+  @safe struct Element: BitwiseCopyable {
     enum Kind: UInt8 { case none, borrowed, index, owned }
     let parent: Reference
     let depth: Int32
@@ -131,8 +131,30 @@ struct CBORCodingKey: CodingKey {
   }
 }
 
+/// A value that is never freed: a reference to it is always valid, and costs no counting.
+@safe struct CBORCell<Value: ~Copyable>: BitwiseCopyable {
+  private let pointer: UnsafeMutablePointer<Value>
+
+  init(_ value: consuming Value) {
+    pointer = .allocate(capacity: 1)
+    pointer.initialize(to: value)
+  }
+
+  /// The cell with an ``address``.
+  @unsafe init(address: UInt) { pointer = UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped }
+
+  var address: UInt { UInt(bitPattern: pointer) }
+
+  @inline(__always) var value: Value {
+    unsafeAddress { UnsafePointer(pointer) }
+    nonmutating unsafeMutableAddress { pointer }
+  }
+}
+
+extension CBORCell: @unchecked Sendable where Value: Sendable & ~Copyable {}
+
 /// A stack of trivial values. A push is a store and an addition, without an array's checks and reference counting.
-struct CBORStack<Element: BitwiseCopyable>: ~Copyable {
+@safe struct CBORStack<Element: BitwiseCopyable>: ~Copyable {
   private var base: UnsafeMutablePointer<Element>
   private(set) var capacity: Int
   private(set) var count = 0
@@ -147,11 +169,11 @@ struct CBORStack<Element: BitwiseCopyable>: ~Copyable {
   @inline(__always)
   subscript(index: Int) -> Element {
     get {
-      assert(index >= 0 && index < count)
+      precondition(UInt(bitPattern: index) < UInt(bitPattern: count))
       return base[index]
     }
     _modify {
-      assert(index >= 0 && index < count)
+      precondition(UInt(bitPattern: index) < UInt(bitPattern: count))
       yield &base[index]
     }
   }
@@ -165,20 +187,34 @@ struct CBORStack<Element: BitwiseCopyable>: ~Copyable {
 
   @inline(__always)
   mutating func removeLast() -> Element {
-    assert(count > 0)
+    precondition(count > 0)
     count &-= 1
     return base[count]
   }
 
   @inline(__always)
   mutating func truncate(to count: Int) {
-    assert(count >= 0 && count <= self.count)
+    precondition(count >= 0 && count <= self.count)
     self.count = count
   }
 
+  /// Sorts the elements from an index. Few are sorted in place: the standard library's sort costs more.
   @inline(__always)
-  mutating func withElements<R>(from start: Int, _ body: (UnsafeMutableBufferPointer<Element>) -> R) -> R {
-    body(UnsafeMutableBufferPointer(start: base + start, count: count - start))
+  mutating func sort(from start: Int, by precedes: (Element, Element) -> Bool) {
+    precondition(start >= 0 && start <= count)
+    guard count - start <= 20 else {
+      var list = UnsafeMutableBufferPointer(start: base + start, count: count - start)
+      return list.sort(by: precedes)
+    }
+    for sorted in start..<count {
+      let element = self[sorted]
+      var position = sorted
+      while position > start, precedes(element, self[position - 1]) {
+        self[position] = self[position - 1]
+        position -= 1
+      }
+      self[position] = element
+    }
   }
 
   @inline(never)

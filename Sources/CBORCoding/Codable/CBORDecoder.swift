@@ -45,10 +45,14 @@ public struct CBORDecoder: Sendable {
   /// - Throws: `DecodingError`, or the error of the type's `init(from:)`.
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     // A span, because the closure of `Data.withUnsafeBytes` takes a tenth of the decoding time.
-    try data.bytes.withUnsafeBytes { bytes in try decode(type, from: bytes) }
+    try data.bytes.withBytes { bytes in try decode(type, from: bytes) }
   }
 
   package func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
+    try decode(type, from: CBORBytes(bytes))
+  }
+
+  private func decode<T: Decodable>(_ type: T.Type, from bytes: CBORBytes) throws -> T {
     let session: CBORDecodingSession
     do throws(CBORError) {
       guard bytes.count <= min(maximumSize, longestDocument) else { throw CBORError(.tooLarge, at: 0) }
@@ -62,7 +66,7 @@ public struct CBORDecoder: Sendable {
     defer { session.close() }
     let decoder = CBORValueDecoder(session: session, position: .start, path: CBORCodingPath.root)
     let value = try decoder.decodeRoot(type)
-    if let failure = session.state.pointee.failure { throw failure }
+    if let failure = session.state.failure { throw failure }
     return value
   }
 }
@@ -158,8 +162,8 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var allKeys: [Key] {
     // Cannot throw here; the next call does.
     guard let (keys, hasOthers) = try? map.keys(Key.self) else { return [] }
-    if hasOthers, map.session.state.pointee.failure == nil, Key(stringValue: "\u{0}") != nil {
-      map.session.state.pointee.failure = .dataCorrupted(
+    if hasOthers, map.session.state.failure == nil, Key(stringValue: "\u{0}") != nil {
+      map.session.state.failure = .dataCorrupted(
         .init(
           codingPath: codingPath, debugDescription: "A key of the map is neither text nor a signed 64-bit integer."))
     }

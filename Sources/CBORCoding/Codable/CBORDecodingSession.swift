@@ -5,38 +5,45 @@ import FoundationObjects
 /// container for every value. The state is reused by later calls; a container kept for too long detects that, and
 /// throws.
 struct CBORDecodingSession: BitwiseCopyable {
-  let state: UnsafeMutablePointer<CBORDecodingState>
+  private let cell: CBORCell<CBORDecodingState>
   /// The number of this call among those that use the state.
   private let call: UInt32
 
   /// Validates the bytes as the document of a call, which lasts until ``close()``.
   static func open(
-    _ bytes: UnsafeRawBufferPointer, _ options: CBORDecoder
+    _ bytes: CBORBytes, _ options: CBORDecoder
   ) throws(CBORError) -> CBORDecodingSession {
-    let state = CBORDecodingState.take()
+    let cell = spares.take() ?? CBORCell(CBORDecodingState())
+    let session = CBORDecodingSession(cell: cell, call: cell.value.call)
     do throws(CBORError) {
-      try state.pointee.open(bytes, options)
+      try cell.value.open(bytes, options)
     } catch {
-      state.pointee.close()
-      CBORDecodingState.give(back: state)
+      session.close()
       throw error
     }
-    return CBORDecodingSession(state: state, call: state.pointee.call)
+    return session
   }
+
+  private static let spares = CBORSpares<CBORCell<CBORDecodingState>>()
 
   /// Ends the call. The caller owns the document's bytes.
   func close() {
-    state.pointee.close()
-    CBORDecodingState.give(back: state)
+    state.close()
+    Self.spares.put(cell)
   }
 
-  @inline(__always) var isOpen: Bool { state.pointee.call == call }
-  @inline(__always) var document: CBORDocument { state.pointee.document }
-  var userInfo: [CodingUserInfoKey: Any] { isOpen ? state.pointee.userInfo : [:] }
+  @inline(__always) var state: CBORDecodingState {
+    _read { yield cell.value }
+    nonmutating _modify { yield &cell.value }
+  }
+
+  @inline(__always) var isOpen: Bool { state.call == call }
+  @inline(__always) var document: CBORDocument { state.document }
+  var userInfo: [CodingUserInfoKey: Any] { isOpen ? state.userInfo : [:] }
 
   @inline(__always) var path: CBORCodingPath {
-    _read { yield state.pointee.path }
-    nonmutating _modify { yield &state.pointee.path }
+    _read { yield cell.value.path }
+    nonmutating _modify { yield &cell.value.path }
   }
 
   /// The keys from the root; empty after the call.
@@ -61,11 +68,11 @@ struct CBORDecodingSession: BitwiseCopyable {
   // MARK: Positions
 
   @inline(__always)
-  func skip(_ position: inout CBORPosition) { document.skip(&position, state.pointee.tape) }
+  func skip(_ position: inout CBORPosition) { document.skip(&position, state.tape) }
 
   /// Moves from an array's or map's head to its contents. Returns the number of elements or pairs.
   @inline(__always)
-  func enter(_ position: inout CBORPosition) -> Int { document.enter(&position, state.pointee.tape) }
+  func enter(_ position: inout CBORPosition) -> Int { document.enter(&position, state.tape) }
 
   @inline(__always)
   func isNil(_ position: CBORPosition) -> Bool {
@@ -78,7 +85,7 @@ struct CBORDecodingSession: BitwiseCopyable {
 
   @inline(__always)
   func value<T: Decodable>(_ type: T.Type, at position: CBORPosition, path: CBORCodingPath.Reference) throws -> T {
-    if let failure = state.pointee.nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
+    if let failure = state.nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
     return try type.init(from: CBORValueDecoder(session: self, position: position, path: path))
   }
 
@@ -86,7 +93,7 @@ struct CBORDecodingSession: BitwiseCopyable {
   func nestedPath(_ key: some CodingKey, under parent: CBORCodingPath.Reference) throws -> CBORCodingPath.Reference {
     try checkOpen()
     let path = path.push(copying: key, under: parent)
-    if let failure = state.pointee.nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
+    if let failure = state.nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
     return path
   }
 
@@ -95,7 +102,7 @@ struct CBORDecodingSession: BitwiseCopyable {
       .init(
         codingPath: self.path.keys(to: path),
         debugDescription: """
-          \(state.pointee.nesting.description(failure)). If the source is trusted, raise maximumDepth, or decode on a thread with a \
+          \(state.nesting.description(failure)). If the source is trusted, raise maximumDepth, or decode on a thread with a \
           larger stack.
           """))
   }
@@ -126,15 +133,15 @@ struct CBORDecodingSession: BitwiseCopyable {
 struct CBORDecodingState: ~Copyable {
   /// Changes when a call ends. Wraps after 2^32 calls, which could confuse only a container kept for exactly that long.
   private(set) var call: UInt32 = 0
-  private(set) var document = CBORDocument(UnsafeRawBufferPointer(start: nil, count: 0))
+  private(set) var document = CBORDocument(bytes: .none)
   private(set) var tape = CBORTape()
   private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
   var path = CBORCodingPath()
   var nesting = Nesting(maximumDepth: 0)
   /// The document, if it was rewritten.
   private var definite: CBORWriter?
-  /// The search position in maps, by depth. Never freed, like this state.
-  private var searches = CBORStack<UnsafeMutablePointer<CBORMapSearch>>(capacity: 8)
+  /// The search position in maps, by depth.
+  private var searches = CBORStack<CBORCell<CBORMapSearch>>(capacity: 8)
   /// Indexes of large maps, by the map's offset.
   var indexes: [UInt32: CBORMapIndex] = [:]
   /// A failure where throwing was impossible.
@@ -144,28 +151,17 @@ struct CBORDecodingState: ~Copyable {
   /// The largest tape kept for the next call.
   private static let largestSpareTape = 4096
 
-  private static let spares = CBORSpares<UnsafeMutablePointer<CBORDecodingState>>()
-
-  static func take() -> UnsafeMutablePointer<CBORDecodingState> {
-    if let spare = spares.take() { return spare }
-    let state = UnsafeMutablePointer<CBORDecodingState>.allocate(capacity: 1)
-    state.initialize(to: CBORDecodingState())
-    return state
-  }
-
-  static func give(back state: UnsafeMutablePointer<CBORDecodingState>) { spares.put(state) }
-
-  mutating func open(_ bytes: UnsafeRawBufferPointer, _ options: CBORDecoder) throws(CBORError) {
+  mutating func open(_ bytes: CBORBytes, _ options: CBORDecoder) throws(CBORError) {
     if !options.userInfo.isEmpty { userInfo = options.userInfo }
     nesting = Nesting(maximumDepth: options.maximumDepth)
     // A value at the last level may itself be arrays and tags: a decimal fraction with a bignum.
     let scanDepth = min(options.maximumDepth, .max - 4) + 4
-    document = CBORDocument(bytes)
+    document = CBORDocument(bytes: bytes)
     if try CBORScanner.scan(bytes, maximumDepth: scanDepth, into: &tape) {
       var writer = CBORWriter(capacity: bytes.count)
       try CBORDefiniteForm.write(bytes, tape, to: &writer, limit: options.longestDocument)
       // The writer is final, so its bytes stay in place.
-      document = CBORDocument(writer.withBytes { bytes in bytes })
+      document = CBORDocument(bytes: writer.withBytes { bytes in bytes })
       definite = consume writer
       _ = try CBORScanner.scan(document.bytes, maximumDepth: scanDepth, into: &tape)
     }
@@ -173,7 +169,7 @@ struct CBORDecodingState: ~Copyable {
 
   mutating func close() {
     call &+= 1
-    document = CBORDocument(UnsafeRawBufferPointer(start: nil, count: 0))
+    document = CBORDocument(bytes: .none)
     definite = nil
     path.removeAll()
     if failure != nil { failure = nil }
@@ -184,12 +180,8 @@ struct CBORDecodingState: ~Copyable {
 
   /// The search shared by successive maps of a depth.
   @inline(__always)
-  mutating func search(depth: Int) -> UnsafeMutablePointer<CBORMapSearch> {
-    while searches.count <= depth {
-      let search = UnsafeMutablePointer<CBORMapSearch>.allocate(capacity: 1)
-      search.initialize(to: CBORMapSearch())
-      searches.append(search)
-    }
+  mutating func search(depth: Int) -> CBORCell<CBORMapSearch> {
+    while searches.count <= depth { searches.append(CBORCell(CBORMapSearch())) }
     return searches[depth]
   }
 

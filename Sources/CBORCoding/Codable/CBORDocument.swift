@@ -1,19 +1,10 @@
 /// A document that a scan has found well-formed, with definite lengths. All positions derive from
 /// ``CBORPosition/start``.
 struct CBORDocument {
-  let bytes: UnsafeRawBufferPointer
-  private let base: UnsafeRawPointer
-
-  init(_ bytes: UnsafeRawBufferPointer) {
-    self.bytes = bytes
-    base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
-  }
+  let bytes: CBORBytes
 
   @inline(__always)
-  func initialByte(_ position: CBORPosition) -> UInt8 {
-    assert(position.offset < bytes.count)
-    return base.load(fromByteOffset: Int(position.offset), as: UInt8.self)
-  }
+  func initialByte(_ position: CBORPosition) -> UInt8 { bytes[Int(position.offset)] }
 
   /// Reads a head and moves to the string's bytes, the first nested item, or the next item.
   @inline(__always)
@@ -27,31 +18,30 @@ struct CBORDocument {
   }
 
   private func readLongHead(_ position: inout CBORPosition, _ initialByte: UInt8) -> CBORHead {
-    let start = base + Int(position.offset) + 1
+    let start = Int(position.offset) + 1
     let argument: UInt64
     switch initialByte & 0x1F {
     case 24:
-      argument = UInt64(start.load(as: UInt8.self))
+      argument = UInt64(bytes[start])
       position.offset &+= 2
     case 25:
-      argument = UInt64(UInt16(bigEndian: start.loadUnaligned(as: UInt16.self)))
+      argument = UInt64(bytes.load(UInt16.self, at: start))
       position.offset &+= 3
     case 26:
-      argument = UInt64(UInt32(bigEndian: start.loadUnaligned(as: UInt32.self)))
+      argument = UInt64(bytes.load(UInt32.self, at: start))
       position.offset &+= 5
     default:
-      argument = UInt64(bigEndian: start.loadUnaligned(as: UInt64.self))
+      argument = bytes.load(UInt64.self, at: start)
       position.offset &+= 9
     }
     return CBORHead(initialByte: initialByte, argument: argument)
   }
 
   @inline(__always)
-  func readContent(_ head: CBORHead, _ position: inout CBORPosition) -> UnsafeRawBufferPointer {
-    let count = Int(truncatingIfNeeded: head.argument)
-    let content = UnsafeRawBufferPointer(start: base + Int(position.offset), count: count)
-    position.offset &+= UInt32(truncatingIfNeeded: count)
-    return content
+  func readContent(_ head: CBORHead, _ position: inout CBORPosition) -> CBORBytes {
+    let start = Int(position.offset)
+    position.offset &+= UInt32(truncatingIfNeeded: head.argument)
+    return bytes[start..<Int(position.offset)]
   }
 
   /// Moves past tags to the head of the tagged item.
@@ -120,7 +110,7 @@ enum CBORDefiniteForm {
   /// Writes the items of `bytes`, whose scan made `tape`, with definite lengths. Throws `.tooLarge` beyond `limit`
   /// bytes.
   static func write(
-    _ bytes: UnsafeRawBufferPointer, _ tape: borrowing CBORTape, to writer: inout CBORWriter, limit: Int
+    _ bytes: CBORBytes, _ tape: borrowing CBORTape, to writer: inout CBORWriter, limit: Int
   ) throws(CBORError) {
     var reader = CBORReader(bytes)
     var entry = 0
@@ -136,7 +126,7 @@ enum CBORDefiniteForm {
       case .bytes, .text:
         try writeString(head, start, &reader, &writer)
       case .unsigned, .negative, .tag, .simple:
-        writer.append(UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset]))
+        writer.append(bytes[start..<reader.offset])
       }
       guard writer.count <= limit else { throw CBORError(.tooLarge, at: start) }
     }

@@ -52,7 +52,7 @@ public struct CBOREncoder: Sendable {
     defer { CBOREncodingBuffer.end(&buffer) }
     try buffer.encodeRoot(value, self)
     return buffer.writer.withBytes { bytes in
-      do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
+      do throws(E) { return .success(try body(bytes.pointer)) } catch { return .failure(error) }
     }
   }
 }

@@ -9,15 +9,15 @@ import FoundationObjects
 final class CBOREncodingBuffer {
   let session: CBOREncodingSession
   // Unchecked: accesses never overlap, and a check would cost as much as the access.
-  @exclusivity(unchecked) var writer = CBORWriter(capacity: 128)
+  @safe @exclusivity(unchecked) var writer = CBORWriter(capacity: 128)
   /// The innermost value being encoded.
-  @exclusivity(unchecked) var top = CBOREncodingFrame(
+  @safe @exclusivity(unchecked) var top = CBOREncodingFrame(
     serial: 0, path: CBORCodingPath.root, kind: .none, start: 0, firstEntry: 0)
-  @exclusivity(unchecked) private var frames = CBORStack<CBOREncodingFrame>(capacity: 4)
-  @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
-  @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
+  @safe @exclusivity(unchecked) private var frames = CBORStack<CBOREncodingFrame>(capacity: 4)
+  @safe @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
+  @safe @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
   /// Indexes in `entries` by key, for large maps of nested containers.
-  @exclusivity(unchecked) var names: [CBOREncodingName: Int] = [:]
+  @safe @exclusivity(unchecked) var names: [CBOREncodingName: Int] = [:]
 
   init(_ session: CBOREncodingSession) { self.session = session }
 
@@ -72,8 +72,7 @@ final class CBOREncodingBuffer {
   @inline(__always)
   func beginEntry(_ name: String) {
     name.withUTF8Bytes { utf8 in
-      let start = writer.count
-      if top.count > 0 { finishEntry(at: start, utf8) }
+      if top.count > 0 { finishEntry(utf8) }
       appendEntry(keyLength: utf8.count)
       writer.writeText(utf8: utf8)
     }
@@ -88,17 +87,11 @@ final class CBOREncodingBuffer {
 
   /// Compares a new key with the last one.
   @inline(__always)
-  private func finishEntry(at end: Int, _ utf8: UnsafeRawBufferPointer) {
+  private func finishEntry(_ utf8: CBORBytes) {
     let last = entries[entries.count &- 1]
     guard top.isSorted, utf8.count <= last.keyLength else { return }
-    if utf8.count == last.keyLength {
-      let isLater = writer.withBytes { bytes in
-        memcmp(bytes.baseAddress.unsafelyUnwrapped + last.keyStart, utf8.baseAddress ?? bytes.baseAddress!, utf8.count)
-          < 0
-      }
-      if isLater { return }
-    }
-    top.isSorted = false
+    let key = writer.withBytes { bytes in bytes[last.keyStart..<last.keyStart &+ last.keyLength] }
+    if key.order(utf8) >= 0 { top.isSorted = false }
   }
 
   @inline(__always)
@@ -381,14 +374,14 @@ struct CBOREncodingEntry: BitwiseCopyable {
 /// State shared by all buffers of one ``CBOREncoder`` call.
 final class CBOREncodingSession {
   // Unchecked: accesses never overlap, and a check would cost as much as the access.
-  @exclusivity(unchecked) private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
-  @exclusivity(unchecked) var path = CBORCodingPath()
-  @exclusivity(unchecked) var nesting = Nesting(maximumDepth: 0)
+  @safe @exclusivity(unchecked) private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
+  @safe @exclusivity(unchecked) var path = CBORCodingPath()
+  @safe @exclusivity(unchecked) var nesting = Nesting(maximumDepth: 0)
   /// A failure where throwing was impossible; the next throwing call reports it.
-  @exclusivity(unchecked) var failure: Failure?
-  @exclusivity(unchecked) var scratch = CBORWriter()
-  @exclusivity(unchecked) private var lastSerial: UInt64 = 0
-  @exclusivity(unchecked) private var spareBuffers: [CBOREncodingBuffer] = []
+  @safe @exclusivity(unchecked) var failure: Failure?
+  @safe @exclusivity(unchecked) var scratch = CBORWriter()
+  @safe @exclusivity(unchecked) private var lastSerial: UInt64 = 0
+  @safe @exclusivity(unchecked) private var spareBuffers: [CBOREncodingBuffer] = []
 
   struct Failure {
     let path: [any CodingKey]

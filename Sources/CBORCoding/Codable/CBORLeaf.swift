@@ -75,10 +75,9 @@ enum CBORLeaf: UInt8 {
   @inline(__always)
   static func of<T>(_ type: T.Type) -> CBORLeaf {
     let identity = UInt(bitPattern: ObjectIdentifier(type))
-    let slots = table.slots
     var slot = Self.slot(identity)
     while true {
-      let entry = slots[slot]
+      let entry = table[slot]
       if entry.identity == identity { return entry.leaf }
       if entry.identity == 0 { return .none }
       slot = (slot &+ 1) & (slotCount &- 1)
@@ -104,21 +103,15 @@ enum CBORLeaf: UInt8 {
     var leaf: CBORLeaf
   }
 
-  // Sendable: written once before it is shared, and never freed.
-  private struct Table: @unchecked Sendable {
-    let slots: UnsafeMutablePointer<Entry>
-  }
-
-  private static let table: Table = {
-    let slots = UnsafeMutablePointer<Entry>.allocate(capacity: slotCount)
-    slots.initialize(repeating: Entry(identity: 0, leaf: .none), count: slotCount)
+  private static let table: ContiguousArray<Entry> = {
+    var slots = ContiguousArray(repeating: Entry(identity: 0, leaf: .none), count: slotCount)
     for (type, leaf) in types {
       let identity = UInt(bitPattern: ObjectIdentifier(type))
       var slot = slot(identity)
       while slots[slot].identity != 0 { slot = (slot + 1) & (slotCount - 1) }
       slots[slot] = Entry(identity: identity, leaf: leaf)
     }
-    return Table(slots: slots)
+    return slots
   }()
 
   private static var types: [(Any.Type, CBORLeaf)] {

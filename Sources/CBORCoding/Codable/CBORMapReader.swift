@@ -9,7 +9,7 @@ struct CBORMapReader: BitwiseCopyable {
   private let entries: UInt32
   private let isSorted: Bool
   /// Shared by maps of the same depth; belongs to this map while the serials match.
-  private let search: UnsafeMutablePointer<CBORMapSearch>
+  private let search: CBORCell<CBORMapSearch>
   private let serial: UInt64
 
   /// The largest map that is searched linearly.
@@ -21,13 +21,13 @@ struct CBORMapReader: BitwiseCopyable {
     var position = position
     try session.requireContainer(.map, [String: Any].self, at: &position, path)
     start = position
-    isSorted = session.state.pointee.tape[Int(position.tape)].isSorted
+    isSorted = session.state.tape[Int(position.tape)].isSorted
     entries = UInt32(truncatingIfNeeded: session.enter(&position))
     first = position
     self.session = session
     self.path = path
-    search = session.state.pointee.search(depth: session.path.depth(of: path))
-    serial = session.state.pointee.nextSerial()
+    search = session.state.search(depth: session.path.depth(of: path))
+    serial = session.state.nextSerial()
   }
 
   var codingPath: [any CodingKey] { session.keys(to: path) }
@@ -51,15 +51,15 @@ struct CBORMapReader: BitwiseCopyable {
     count > 0 && (!isSorted || session.document.initialByte(first) < CBORMajorType.bytes.rawValue << 5)
   }
 
-  private func find(_ name: UnsafeRawBufferPointer) -> CBORPosition? {
-    if search.pointee.serial != serial { beginSearch() }
-    if search.pointee.hasIndex { return index.names.value(name) }
+  private func find(_ name: CBORBytes) -> CBORPosition? {
+    if search.value.serial != serial { beginSearch() }
+    if search.value.hasIndex { return index.names.value(name) }
     var position = first
     var place = 0
-    if !search.pointee.lastValue.isAbsent {
-      position = search.pointee.lastValue
+    if !search.value.lastValue.isAbsent {
+      position = search.value.lastValue
       session.skip(&position)
-      place = Int(search.pointee.passed)
+      place = Int(search.value.passed)
     }
     var left = count
     while left > 0 {
@@ -70,12 +70,12 @@ struct CBORMapReader: BitwiseCopyable {
       let isMatch = readKey(&position, equalTo: name)
       place &+= 1
       if isMatch {
-        search.pointee.lastValue = position
-        search.pointee.passed = UInt32(truncatingIfNeeded: place)
+        search.value.lastValue = position
+        search.value.passed = UInt32(truncatingIfNeeded: place)
         return position
       }
       if count > Self.smallCount {
-        search.pointee.hasIndex = true
+        search.value.hasIndex = true
         return index.names.value(name)
       }
       session.skip(&position)
@@ -86,13 +86,13 @@ struct CBORMapReader: BitwiseCopyable {
 
   /// Takes the search over from another map.
   private func beginSearch() {
-    let hasIndex = count > Self.smallCount && session.state.pointee.indexes[start.offset] != nil
-    search.pointee = CBORMapSearch(serial: serial, hasIndex: hasIndex)
+    let hasIndex = count > Self.smallCount && session.state.indexes[start.offset] != nil
+    search.value = CBORMapSearch(serial: serial, hasIndex: hasIndex)
   }
 
   /// Skips a key and compares it with a name.
   @inline(__always)
-  private func readKey(_ position: inout CBORPosition, equalTo name: UnsafeRawBufferPointer) -> Bool {
+  private func readKey(_ position: inout CBORPosition, equalTo name: CBORBytes) -> Bool {
     let initialByte = session.document.initialByte(position)
     guard initialByte >> 5 == CBORMajorType.text.rawValue else {
       session.skip(&position)
@@ -117,7 +117,7 @@ struct CBORMapReader: BitwiseCopyable {
 
   /// The map's index, made on first use and kept until the call ends.
   private var index: CBORMapIndex {
-    if let index = session.state.pointee.indexes[start.offset] { return index }
+    if let index = session.state.indexes[start.offset] { return index }
     let made = CBORMapIndex()
     var position = first
     for _ in 0..<count {
@@ -128,7 +128,7 @@ struct CBORMapReader: BitwiseCopyable {
       session.skip(&position)
     }
     if !isSorted { made.names.sort() }
-    session.state.pointee.indexes[start.offset] = made
+    session.state.indexes[start.offset] = made
     return made
   }
 
@@ -156,7 +156,7 @@ struct CBORMapReader: BitwiseCopyable {
     return (keys, hasOthers)
   }
 
-  private func textKey(_ position: CBORPosition) -> UnsafeRawBufferPointer? {
+  private func textKey(_ position: CBORPosition) -> CBORBytes? {
     var position = position
     let head = session.document.readHead(&position)
     return head.major == .text ? session.document.readContent(head, &position) : nil

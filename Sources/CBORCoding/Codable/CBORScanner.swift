@@ -3,8 +3,7 @@ import Foundation
 /// Validates a whole document in one pass without recursion, in linear time plus sorting for unsorted keys. Allocates
 /// 16 bytes for each array and map present, never for announced sizes.
 struct CBORScanner {
-  private let bytes: UnsafeRawBufferPointer
-  private let base: UnsafeRawPointer
+  private let bytes: CBORBytes
   private let maximumDepth: Int
 
   /// An enclosing array or map; at the bottom, the document.
@@ -32,11 +31,10 @@ struct CBORScanner {
   ///
   /// - Parameter bytes: Fewer than `UInt32.max` bytes.
   static func scan(
-    _ bytes: UnsafeRawBufferPointer, maximumDepth: Int, into tape: inout CBORTape
+    _ bytes: CBORBytes, maximumDepth: Int, into tape: inout CBORTape
   ) throws(CBORError) -> Bool {
     tape.truncate(to: 0)
-    guard let base = bytes.baseAddress, bytes.count > 0 else { throw CBORError(.endOfInput, at: 0) }
-    return try CBORScanner(bytes: bytes, base: base, maximumDepth: maximumDepth).run(&tape)
+    return try CBORScanner(bytes: bytes, maximumDepth: maximumDepth).run(&tape)
   }
 
   private func run(_ tape: inout CBORTape) throws(CBORError) -> Bool {
@@ -118,7 +116,7 @@ struct CBORScanner {
   @inline(__always)
   private func readHead(_ offset: inout Int) throws(CBORError) -> CBORHead {
     guard offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
-    let initialByte = base.load(fromByteOffset: offset, as: UInt8.self)
+    let initialByte = bytes[offset]
     if initialByte & 0x1F < 24 {
       offset &+= 1
       return CBORHead(initialByte: initialByte, argument: UInt64(initialByte & 0x1F))
@@ -142,9 +140,7 @@ struct CBORScanner {
     guard head.argument <= UInt64(bytes.count &- offset) else { throw CBORError(.lengthOverInput, at: start) }
     let count = Int(truncatingIfNeeded: head.argument)
     if head.major == .text && !isShortASCII(offset, count) {
-      guard CBORReader.isUTF8(UnsafeRawBufferPointer(start: base + offset, count: count)) else {
-        throw CBORError(.invalidUTF8, at: start)
-      }
+      guard CBORReader.isUTF8(bytes[offset..<offset &+ count]) else { throw CBORError(.invalidUTF8, at: start) }
     }
     return offset &+ count
   }
@@ -161,8 +157,8 @@ struct CBORScanner {
     guard count <= 8, start &+ 8 <= bytes.count else { return false }
     if count == 0 { return true }
     // Shift out the bytes that follow the text.
-    let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: start, as: UInt64.self))
-    return word &<< UInt64(truncatingIfNeeded: 8 &* (8 &- count)) & 0x8080_8080_8080_8080 == 0
+    return bytes.load(UInt64.self, at: start) &>> UInt64(truncatingIfNeeded: 8 &* (8 &- count)) & 0x8080_8080_8080_8080
+      == 0
   }
 
   // MARK: Arrays and maps
@@ -181,27 +177,26 @@ struct CBORScanner {
   /// Whether a key follows the last one in deterministic order and has a unique encoding.
   @inline(__always)
   private func isInOrder(_ lastStart: Int, _ lastEnd: Int, _ start: Int, _ end: Int) -> Bool {
-    let initialByte = base.load(fromByteOffset: start, as: UInt8.self)
+    let initialByte = bytes[start]
     // Integers and strings with the shortest head are unique by their bytes.
     guard initialByte < CBORMajorType.array.rawValue << 5,
-      initialByte & 0x1F < 24 || Self.hasShortestHead(base + start, initialByte)
+      initialByte & 0x1F < 24 || hasShortestHead(start, initialByte)
     else { return false }
     let length = lastEnd &- lastStart
     if length == 0 { return true }
-    let lastByte = base.load(fromByteOffset: lastStart, as: UInt8.self)
+    let lastByte = bytes[lastStart]
     if lastByte != initialByte { return lastByte < initialByte }
     // No encoded item is a prefix of another.
-    return memcmp(base + lastStart, base + start, min(length, end &- start)) < 0
+    return bytes.order(lastStart, start, count: min(length, end &- start)) < 0
   }
 
-  private static func hasShortestHead(_ head: UnsafeRawPointer, _ initialByte: UInt8) -> Bool {
-    let argument = head + 1
+  private func hasShortestHead(_ start: Int, _ initialByte: UInt8) -> Bool {
     switch initialByte & 0x1F {
-    case 24: return argument.load(as: UInt8.self) >= 24
-    case 25: return UInt16(bigEndian: argument.loadUnaligned(as: UInt16.self)) > UInt16(UInt8.max)
-    case 26: return UInt32(bigEndian: argument.loadUnaligned(as: UInt32.self)) > UInt32(UInt16.max)
-    case 27: return UInt64(bigEndian: argument.loadUnaligned(as: UInt64.self)) > UInt64(UInt32.max)
-    default: return false
+    case 24: bytes[start + 1] >= 24
+    case 25: bytes.load(UInt16.self, at: start + 1) > UInt16(UInt8.max)
+    case 26: bytes.load(UInt32.self, at: start + 1) > UInt32(UInt16.max)
+    case 27: bytes.load(UInt64.self, at: start + 1) > UInt64(UInt32.max)
+    default: false
     }
   }
 
@@ -217,7 +212,7 @@ struct CBORScanner {
 
   /// - Throws: `.duplicateKey`.
   private func checkKeys(ofMapAt start: Int, _ entry: Int, _ tape: borrowing CBORTape) throws(CBORError) {
-    let document = CBORDocument(bytes)
+    let document = CBORDocument(bytes: bytes)
     var position = CBORPosition(offset: UInt32(start), tape: UInt32(entry))
     document.skipTags(&position)
     let pairs = document.enter(&position, tape)
@@ -254,7 +249,6 @@ struct CBORScanner {
     if a.type != b.type { return a.type < b.type ? -1 : 1 }
     if a.number != b.number { return a.number < b.number ? -1 : 1 }
     if a.count != b.count { return a.count < b.count ? -1 : 1 }
-    if a.count == 0 { return 0 }
-    return Int(memcmp(base + a.offset, base + b.offset, a.count))
+    return bytes.order(a.offset, b.offset, count: a.count)
   }
 }

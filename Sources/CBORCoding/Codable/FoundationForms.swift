@@ -74,18 +74,15 @@ enum RFC3339Date {
 
   /// Returns `nil` for other text and invalid dates. A leap second becomes the following second.
   static func date(of text: String) -> Date? {
-    var text = text
-    return text.withUTF8 { bytes in
-      var scanner = Scanner(bytes: bytes)
-      return scanner.date()
-    }
+    var scanner = Scanner(bytes: Array(text.utf8))
+    return scanner.date()
   }
 
   private struct Scanner {
-    let bytes: UnsafeBufferPointer<UInt8>
+    let bytes: [UInt8]
     private var index = 0
 
-    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+    init(bytes: [UInt8]) { self.bytes = bytes }
 
     mutating func date() -> Date? {
       guard let year = number(4), pass("-"), let month = number(2), pass("-"), let day = number(2),

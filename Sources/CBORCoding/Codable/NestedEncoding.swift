@@ -47,20 +47,20 @@ extension CBOREncodingBuffer {
       if top.isSorted, utf8.order(bytes(ofKeyAt: entries.count - 1)) > 0 { return nil }
       if entries.count - first <= 16 { return (first..<entries.count).last { utf8.order(bytes(ofKeyAt: $0)) == 0 } }
       for index in first + Int(top.namedCount)..<entries.count {
-        names[CBOREncodingName(owner: top.serial, utf8: Array(bytes(ofKeyAt: index)))] = index
+        names[CBOREncodingName(owner: top.serial, utf8: bytes(ofKeyAt: index).array)] = index
       }
       top.namedCount = Int32(entries.count - first)
       // After an error the entry may be gone and its index reused.
-      guard let found = names[CBOREncodingName(owner: top.serial, utf8: Array(utf8))],
+      guard let found = names[CBOREncodingName(owner: top.serial, utf8: utf8.array)],
         (first..<entries.count).contains(found), utf8.order(bytes(ofKeyAt: found)) == 0
       else { return nil }
       return found
     }
   }
 
-  private func bytes(ofKeyAt index: Int) -> UnsafeRawBufferPointer {
+  private func bytes(ofKeyAt index: Int) -> CBORBytes {
     let entry = entries[index]
-    return writer.withBytes { UnsafeRawBufferPointer(rebasing: $0[entry.keyStart..<entry.keyStart + entry.keyLength]) }
+    return writer.withBytes { $0[entry.keyStart..<entry.keyStart + entry.keyLength] }
   }
 
   /// Copies an entry's value into an empty container. Returns `false` for another kind.
@@ -68,26 +68,24 @@ extension CBOREncodingBuffer {
     guard entries[index].hole < 0 else { return false }
     let start = entries[index].keyStart + entries[index].keyLength
     let end = index + 1 < entries.count ? entries[index + 1].start : writer.count
-    return writer.withBytes { bytes in
-      other.appendContents(of: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-    }
+    return writer.withBytes { bytes in other.appendContents(of: bytes[start..<end]) }
   }
 
-  private func appendContents(of value: UnsafeRawBufferPointer) -> Bool {
+  private func appendContents(of value: CBORBytes) -> Bool {
     var reader = CBORReader(value, maximumDepth: .max)
     do throws(CBORError) {
       let head = try reader.peekHead()
       switch (top.kind, head.major) {
       case (.unkeyed, .array):
         top.count = try reader.readArrayHead() ?? 0
-        writer.append(UnsafeRawBufferPointer(rebasing: value[reader.offset...]))
+        writer.append(value[reader.offset...])
       case (.keyed, .map):
         for _ in 0..<(try reader.readMapHead() ?? 0) {
           let start = reader.offset
           guard let key = try reader.readDefinite(.text) else { return false }
           try reader.skip()
           appendEntry(keyLength: key.count)
-          writer.append(UnsafeRawBufferPointer(rebasing: value[start..<reader.offset]))
+          writer.append(value[start..<reader.offset])
         }
       default: return false
       }
@@ -121,11 +119,11 @@ extension CBOREncodingBuffer {
       // After the byte reserved for the head.
       var position = start + 1
       for hole in holes[firstHole...] {
-        session.scratch.append(UnsafeRawBufferPointer(rebasing: bytes[position..<hole.offset]))
+        session.scratch.append(bytes[position..<hole.offset])
         hole.buffer.writer.withBytes { bytes in session.scratch.append(bytes) }
         position = hole.offset
       }
-      session.scratch.append(UnsafeRawBufferPointer(rebasing: bytes[position...]))
+      session.scratch.append(bytes[position...])
     }
     replace(from: start, firstHole)
   }
@@ -138,20 +136,18 @@ extension CBOREncodingBuffer {
     let firstEntry = top.firstEntry
     let start = top.start
     let count = writer.withBytes { bytes in
-      let base = bytes.baseAddress.unsafelyUnwrapped
-      let end = bytes.count
-      return entries.withElements(from: firstEntry) { list in
-        for index in list.indices { list[index].end = index + 1 < list.count ? list[index + 1].start : end }
-        CBOREncodingEntry.sort(list, base)
-        return CBOREncodingEntry.removeDuplicates(from: list, base)
+      for index in firstEntry..<entries.count {
+        entries[index].end = index + 1 < entries.count ? entries[index + 1].start : bytes.count
       }
+      entries.sort(from: firstEntry) { CBOREncodingEntry.precedes($0, $1, bytes) }
+      return CBOREncodingEntry.removeDuplicates(from: &entries, firstEntry, bytes)
     }
     session.scratch.removeAll()
     session.scratch.writeMapHead(count: count)
     writer.withBytes { bytes in
       for index in firstEntry..<firstEntry + count {
         let entry = entries[index]
-        session.scratch.append(UnsafeRawBufferPointer(rebasing: bytes[entry.start..<entry.end]))
+        session.scratch.append(bytes[entry.start..<entry.end])
         if entry.hole >= 0 {
           holes[entry.hole].buffer.writer.withBytes { bytes in session.scratch.append(bytes) }
         }
@@ -180,10 +176,9 @@ extension CBOREncodingBuffer {
         assertionFailure("The encoder wrote this: \(error)")
         return false
       }
-      let base = bytes.baseAddress.unsafelyUnwrapped
       // No encoded item is a prefix of another. Equal keys are sorted by their values.
-      ranges.sort { memcmp(base + $0.lowerBound, base + $1.lowerBound, min($0.count, $1.count)) < 0 }
-      for range in ranges { session.scratch.append(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+      ranges.sort { bytes.order($0.lowerBound, $1.lowerBound, count: min($0.count, $1.count)) < 0 }
+      for range in ranges { session.scratch.append(bytes[range]) }
       return true
     }
     guard isSorted else { return }
@@ -221,46 +216,29 @@ extension CBOREncodingBuffer {
 
 extension CBOREncodingEntry {
   @inline(__always)
-  private static func order(_ a: CBOREncodingEntry, _ b: CBOREncodingEntry, _ base: UnsafeRawPointer) -> Int {
+  private static func order(_ a: CBOREncodingEntry, _ b: CBOREncodingEntry, _ bytes: CBORBytes) -> Int {
     if a.keyLength != b.keyLength { return a.keyLength &- b.keyLength }
-    return Int(memcmp(base + a.keyStart, base + b.keyStart, a.keyLength))
+    return bytes.order(a.keyStart, b.keyStart, count: a.keyLength)
   }
 
   /// Equal keys keep the order of writing.
   @inline(__always)
-  private static func precedes(_ a: CBOREncodingEntry, _ b: CBOREncodingEntry, _ base: UnsafeRawPointer) -> Bool {
-    let order = order(a, b, base)
+  static func precedes(_ a: CBOREncodingEntry, _ b: CBOREncodingEntry, _ bytes: CBORBytes) -> Bool {
+    let order = order(a, b, bytes)
     return order < 0 || (order == 0 && a.start < b.start)
-  }
-
-  static func sort(_ list: UnsafeMutableBufferPointer<CBOREncodingEntry>, _ base: UnsafeRawPointer) {
-    guard list.count <= 20 else {
-      var list = list
-      return list.sort { precedes($0, $1, base) }
-    }
-    var sorted = 1
-    while sorted < list.count {
-      let entry = list[sorted]
-      var position = sorted
-      while position > 0, precedes(entry, list[position - 1], base) {
-        list[position] = list[position - 1]
-        position -= 1
-      }
-      list[position] = entry
-      sorted += 1
-    }
   }
 
   /// Moves the last entry of each key to the front. Returns how many remain.
   static func removeDuplicates(
-    from list: UnsafeMutableBufferPointer<CBOREncodingEntry>, _ base: UnsafeRawPointer
+    from list: inout CBORStack<CBOREncodingEntry>, _ first: Int, _ bytes: CBORBytes
   ) -> Int {
-    guard var kept = list.indices.first else { return 0 }
-    for index in 1..<list.count {
-      if order(list[kept], list[index], base) != 0 { kept += 1 }
+    guard first < list.count else { return 0 }
+    var kept = first
+    for index in first + 1..<list.count {
+      if order(list[kept], list[index], bytes) != 0 { kept += 1 }
       list[kept] = list[index]
     }
-    return kept + 1
+    return kept + 1 - first
   }
 }
 

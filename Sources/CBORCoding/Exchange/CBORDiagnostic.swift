@@ -10,12 +10,12 @@ public struct CBORDiagnostic: Hashable, Sendable {
 
   /// Throws ``CBORCodingError`` unless `bytes` are one well-formed item. `limit`: the most bytes of text, about.
   public init(_ bytes: RawSpan, limit: Int = 1 << 20) throws(CBORCodingError) {
-    self = try bytes.withUnsafeBytes { bytes throws(CBORCodingError) in
+    self = try bytes.withBytes { bytes throws(CBORCodingError) in
       do throws(CBORError) { return try CBORDiagnostic(bytes, limit: limit) } catch { throw CBORCodingError(error) }
     }
   }
 
-  init(_ bytes: UnsafeRawBufferPointer, limit: Int) throws(CBORError) {
+  init(_ bytes: CBORBytes, limit: Int) throws(CBORError) {
     // Print nothing unless the whole input is well-formed.
     var check = CBORReader(bytes)
     try check.skip()
@@ -41,7 +41,7 @@ struct DiagnosticPrinter {
     var count = 0
   }
 
-  init(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+  init(_ bytes: CBORBytes, limit: Int) {
     out = Notation(limit: limit)
     reader = CBORReader(bytes)
   }
@@ -133,7 +133,7 @@ struct DiagnosticPrinter {
     }
     reader.move(to: start)
     guard let bytes = try reader.readDefinite(head.major) else { return }
-    if kind == .text { out.append(quoted: String(decoding: bytes, as: UTF8.self)) } else { out.append(hex: bytes) }
+    if kind == .text { out.append(quoted: String(utf8: bytes)) } else { out.append(hex: bytes.array) }
   }
 }
 

@@ -14,7 +14,7 @@ package enum CBORSequence {
   /// - Parameter bytes: An item or its beginning, and anything after it.
   /// - Throws: `.malformed` if no further bytes could complete an item.
   package static func firstExtent(of bytes: RawSpan) throws(CBORCodingError) -> Extent {
-    try bytes.withUnsafeBytes { bytes throws(CBORCodingError) in
+    try bytes.withBytes { bytes throws(CBORCodingError) in
       var reader = CBORReader(bytes, maximumDepth: maximumDepth)
       do throws(CBORError) {
         try reader.skip()
@@ -31,7 +31,7 @@ package enum CBORSequence {
   }
 
   /// The earliest possible end of a string or container.
-  private static func end(ofItemAt offset: Int, in bytes: UnsafeRawBufferPointer) -> Int {
+  private static func end(ofItemAt offset: Int, in bytes: CBORBytes) -> Int {
     var reader = CBORReader(bytes, at: offset)
     do throws(CBORError) {
       let head = try reader.readHead()
@@ -47,7 +47,7 @@ package enum CBORSequence {
   ///
   /// - Throws: `.malformed` for anything else, including duplicate keys and values that ``CBORField`` does not have.
   package static func map(of bytes: RawSpan) throws(CBORCodingError) -> [String: CBORField] {
-    try bytes.withUnsafeBytes { bytes throws(CBORCodingError) in
+    try bytes.withBytes { bytes throws(CBORCodingError) in
       do throws(CBORError) {
         var reader = CBORReader(bytes)
         var map: [String: CBORField] = [:]

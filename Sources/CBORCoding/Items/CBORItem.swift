@@ -106,42 +106,93 @@ enum CBORHalfPrecision {
 extension String {
   /// A string from bytes, with invalid UTF-8 replaced. Binding the bytes to a type first is a quarter faster.
   @inline(__always)
-  init(utf8 bytes: UnsafeRawBufferPointer) {
-    self.init(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+  init(utf8 bytes: CBORBytes) {
+    self.init(decoding: bytes.pointer.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
   }
 
   /// Calls `body` with the string's UTF-8, without a copy for native strings.
   @inline(__always)
-  func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-    if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
-    return Array(utf8).withUnsafeBytes(body)
+  func withUTF8Bytes<R>(_ body: (CBORBytes) -> R) -> R {
+    let result = utf8.withContiguousStorageIfAvailable { body(CBORBytes(UnsafeRawBufferPointer($0))) }
+    return result ?? Array(utf8).withUnsafeBytes { body(CBORBytes($0)) }
   }
 
   /// The string for messages: quoted, and cut if it is long.
   var quoted: String { utf8.count <= 80 ? "\"\(self)\"" : "\"\(prefix(60))…\" (\(utf8.count) bytes)" }
 }
 
-extension UnsafeRawBufferPointer {
+/// Bytes that their owner keeps in place while this is in use: whoever makes it of a pointer sees to that. Reads are
+/// checked against the bounds.
+@safe struct CBORBytes {
+  private let base: UnsafeRawPointer
+  let count: Int
+
+  @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer) {
+    base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
+    count = bytes.count
+  }
+
+  static var none: CBORBytes { CBORBytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+  @inline(__always) var isEmpty: Bool { count == 0 }
+  var array: [UInt8] { Array(pointer) }
+  /// For calls that need a pointer.
+  @inline(__always) var pointer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+  @inline(__always)
+  subscript(offset: Int) -> UInt8 {
+    precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
+    return base.load(fromByteOffset: offset, as: UInt8.self)
+  }
+
+  @inline(__always)
+  subscript(range: Range<Int>) -> CBORBytes {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    return CBORBytes(UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
+  }
+
+  @inline(__always)
+  subscript(range: PartialRangeFrom<Int>) -> CBORBytes { self[range.lowerBound..<count] }
+
+  /// The big-endian number at an offset.
+  @inline(__always)
+  func load<Number: FixedWidthInteger & BitwiseCopyable>(_ type: Number.Type, at offset: Int) -> Number {
+    precondition(offset >= 0 && offset <= count &- MemoryLayout<Number>.size)
+    return Number(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: Number.self))
+  }
+
   /// The order of text with these bytes in deterministic encoding: by length, then by byte. Negative if this is first.
   @inline(__always)
-  func order(_ other: UnsafeRawBufferPointer) -> Int {
-    guard count == other.count, let start = baseAddress, let otherStart = other.baseAddress else {
-      return count &- other.count
-    }
-    return Int(memcmp(start, otherStart, count))
+  func order(_ other: CBORBytes) -> Int {
+    count == other.count ? Int(memcmp(base, other.base, count)) : count &- other.count
+  }
+
+  /// The order of the bytes at two offsets.
+  @inline(__always)
+  func order(_ first: Int, _ second: Int, count length: Int) -> Int {
+    precondition(first >= 0 && second >= 0 && length >= 0 && max(first, second) <= count &- length)
+    return Int(memcmp(base + first, base + second, length))
+  }
+}
+
+extension RawSpan {
+  @inline(__always)
+  func withBytes<R, E: Error>(_ body: (CBORBytes) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBytes { (bytes) throws(E) in try body(CBORBytes(bytes)) }
   }
 }
 
 /// A map's values by the bytes of their keys, which must outlive it.
 struct KeyIndex<Value> {
-  private var entries: [(key: UnsafeRawBufferPointer, value: Value)] = []
+  private var entries: [(key: CBORBytes, value: Value)] = []
 
-  mutating func append(_ key: UnsafeRawBufferPointer, _ value: Value) { entries.append((key, value)) }
+  mutating func append(_ key: CBORBytes, _ value: Value) { entries.append((key, value)) }
 
   /// Required before a search, unless the keys were appended in order.
   mutating func sort() { entries.sort { $0.key.order($1.key) < 0 } }
 
-  func value(_ key: UnsafeRawBufferPointer) -> Value? {
+  func value(_ key: CBORBytes) -> Value? {
     var low = 0
     var high = entries.count
     while low < high {

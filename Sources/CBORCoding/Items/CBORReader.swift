@@ -4,13 +4,13 @@
 /// remaining input first, and nothing recurses. After an error the cursor's position is undefined: move to a known
 /// offset or stop. Bytes are borrowed: the reader and the buffers it returns are valid as long as they are.
 struct CBORReader {
-  let bytes: UnsafeRawBufferPointer
+  let bytes: CBORBytes
   /// The nesting limit of ``skip()``.
   let maximumDepth: Int
   /// The offset of the next read; set it with ``move(to:)``, which checks it.
   private(set) var offset: Int
 
-  init(_ bytes: UnsafeRawBufferPointer, at offset: Int = 0, maximumDepth: Int = 512) {
+  init(_ bytes: CBORBytes, at offset: Int = 0, maximumDepth: Int = 512) {
     precondition(offset >= 0 && offset <= bytes.count)
     self.bytes = bytes
     self.offset = offset
@@ -44,37 +44,35 @@ struct CBORReader {
   /// - Throws: `.endOfInput`, `.reservedInformation`, `.reservedSimpleValue`.
   @inline(__always)
   mutating func readHead() throws(CBORError) -> CBORHead {
-    guard let base = bytes.baseAddress, offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
-    let initialByte = base.load(fromByteOffset: offset, as: UInt8.self)
+    guard offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
+    let initialByte = bytes[offset]
     if initialByte & 0x1F < 24 {
       offset &+= 1
       return CBORHead(initialByte: initialByte, argument: UInt64(initialByte & 0x1F))
     }
-    return try readLongHead(initialByte, base)
+    return try readLongHead(initialByte)
   }
 
-  private mutating func readLongHead(
-    _ initialByte: UInt8, _ base: UnsafeRawPointer
-  ) throws(CBORError) -> CBORHead {
+  private mutating func readLongHead(_ initialByte: UInt8) throws(CBORError) -> CBORHead {
     let start = offset
     let argument: UInt64
     switch initialByte & 0x1F {
     case 24:
       guard remaining >= 2 else { throw CBORError(.endOfInput, at: start) }
-      argument = UInt64(base.load(fromByteOffset: start + 1, as: UInt8.self))
+      argument = UInt64(bytes[start + 1])
       if initialByte == 0xF8 && argument < 32 { throw CBORError(.reservedSimpleValue, at: start) }
       offset += 2
     case 25:
       guard remaining >= 3 else { throw CBORError(.endOfInput, at: start) }
-      argument = UInt64(UInt16(bigEndian: base.loadUnaligned(fromByteOffset: start + 1, as: UInt16.self)))
+      argument = UInt64(bytes.load(UInt16.self, at: start + 1))
       offset += 3
     case 26:
       guard remaining >= 5 else { throw CBORError(.endOfInput, at: start) }
-      argument = UInt64(UInt32(bigEndian: base.loadUnaligned(fromByteOffset: start + 1, as: UInt32.self)))
+      argument = UInt64(bytes.load(UInt32.self, at: start + 1))
       offset += 5
     case 27:
       guard remaining >= 9 else { throw CBORError(.endOfInput, at: start) }
-      argument = UInt64(bigEndian: base.loadUnaligned(fromByteOffset: start + 1, as: UInt64.self))
+      argument = bytes.load(UInt64.self, at: start + 1)
       offset += 9
     case CBORHead.indefinite:
       switch initialByte >> 5 {
@@ -92,8 +90,8 @@ struct CBORReader {
   /// Reads a break if it is next: the end of an indefinite array, map or string.
   @inline(__always)
   mutating func readBreak() throws(CBORError) -> Bool {
-    guard let base = bytes.baseAddress, offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
-    guard base.load(fromByteOffset: offset, as: UInt8.self) == CBORHead.breakByte else { return false }
+    guard offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
+    guard bytes[offset] == CBORHead.breakByte else { return false }
     offset &+= 1
     return true
   }
@@ -121,8 +119,8 @@ struct CBORReader {
   /// Reads a tag's number if a tag is next.
   @inline(__always)
   mutating func readTag() throws(CBORError) -> UInt64? {
-    guard let base = bytes.baseAddress, offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
-    guard base.load(fromByteOffset: offset, as: UInt8.self) >> 5 == CBORMajorType.tag.rawValue else { return nil }
+    guard offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
+    guard bytes[offset] >> 5 == CBORMajorType.tag.rawValue else { return nil }
     return try readHead().argument
   }
 
@@ -162,7 +160,7 @@ extension CBORReader {
       magnitude = 0
       // Any number of leading zeros.
       try readChunks(.bytes) { chunk in
-        for byte in chunk {
+        for byte in chunk.array {
           isTooWide = isTooWide || magnitude >> 120 != 0
           magnitude = magnitude << 8 | UInt128(byte)
         }
@@ -243,9 +241,9 @@ extension CBORReader {
   }
 
   mutating func readByteString() throws(CBORError) -> [UInt8] {
-    if let bytes = try readDefinite(.bytes) { return Array(bytes) }
+    if let bytes = try readDefinite(.bytes) { return bytes.array }
     var all: [UInt8] = []
-    try readChunks(.bytes) { chunk in all.append(contentsOf: chunk) }
+    try readChunks(.bytes) { chunk in all += chunk.array }
     return all
   }
 
@@ -253,7 +251,7 @@ extension CBORReader {
   ///
   /// - Throws: `.unexpectedItem` for another type, `.lengthOverInput`.
   @inline(__always)
-  mutating func readDefinite(_ major: CBORMajorType) throws(CBORError) -> UnsafeRawBufferPointer? {
+  mutating func readDefinite(_ major: CBORMajorType) throws(CBORError) -> CBORBytes? {
     let start = offset
     let head = try readHead()
     guard head.initialByte >> 5 == major.rawValue else { throw CBORError(.unexpectedItem, at: start) }
@@ -266,7 +264,7 @@ extension CBORReader {
 
   /// Reads a string of either form and passes its unchecked bytes to `body` chunk by chunk.
   mutating func readChunks(
-    _ major: CBORMajorType, _ body: (UnsafeRawBufferPointer) throws(CBORError) -> Void
+    _ major: CBORMajorType, _ body: (CBORBytes) throws(CBORError) -> Void
   ) throws(CBORError) {
     let start = offset
     let head = try readHead()
@@ -281,16 +279,15 @@ extension CBORReader {
   }
 
   @inline(__always)
-  private mutating func slice(_ length: UInt64, _ start: Int) throws(CBORError) -> UnsafeRawBufferPointer {
+  private mutating func slice(_ length: UInt64, _ start: Int) throws(CBORError) -> CBORBytes {
     guard length <= UInt64(remaining) else { throw CBORError(.lengthOverInput, at: start) }
-    let count = Int(truncatingIfNeeded: length)
-    let slice = UnsafeRawBufferPointer(start: bytes.baseAddress.unsafelyUnwrapped + offset, count: count)
-    advance(count)
-    return slice
+    let first = offset
+    advance(Int(truncatingIfNeeded: length))
+    return bytes[first..<offset]
   }
 
   @inline(__always)
-  private static func text(_ bytes: UnsafeRawBufferPointer, at start: Int) throws(CBORError) -> String {
+  private static func text(_ bytes: CBORBytes, at start: Int) throws(CBORError) -> String {
     guard isUTF8(bytes) else { throw CBORError(.invalidUTF8, at: start) }
     return String(utf8: bytes)
   }
@@ -374,42 +371,34 @@ extension CBORReader {
 extension CBORReader {
   /// Whether the bytes are UTF-8: no surrogates, no overlong forms, nothing above U+10FFFF (RFC 3629 §4).
   @inline(__always)
-  static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let base = bytes.baseAddress else { return true }
+  static func isUTF8(_ bytes: CBORBytes) -> Bool {
     var index = 0
     // Fast path for ASCII.
     while index &+ 8 <= bytes.count {
-      if base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { break }
+      if bytes.load(UInt64.self, at: index) & 0x8080_8080_8080_8080 != 0 { break }
       index &+= 8
     }
     while index < bytes.count {
-      if base.load(fromByteOffset: index, as: UInt8.self) >= 0x80 {
-        return isUTF8BeyondASCII(UnsafeRawBufferPointer(rebasing: bytes[index...]))
-      }
+      if bytes[index] >= 0x80 { return isUTF8BeyondASCII(bytes[index...]) }
       index &+= 1
     }
     return true
   }
 
   /// As fast as the standard library's `UTF8Span`, which requires macOS 26.
-  private static func isUTF8BeyondASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let base = bytes.baseAddress else { return true }
+  private static func isUTF8BeyondASCII(_ bytes: CBORBytes) -> Bool {
     let count = bytes.count
     var index = 0
     while index < count {
-      let first = base.load(fromByteOffset: index, as: UInt8.self)
+      let first = bytes[index]
       if first < 0x80 {
         index &+= 1
-        while index &+ 8 <= count,
-          base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-        { index &+= 8 }
+        while index &+ 8 <= count, bytes.load(UInt64.self, at: index) & 0x8080_8080_8080_8080 == 0 { index &+= 8 }
         continue
       }
       /// 0 past the end, which continues no sequence.
       @inline(__always)
-      func byte(_ offset: Int) -> UInt8 {
-        index &+ offset < count ? base.load(fromByteOffset: index &+ offset, as: UInt8.self) : 0
-      }
+      func byte(_ offset: Int) -> UInt8 { index &+ offset < count ? bytes[index &+ offset] : 0 }
       let second = byte(1)
       if first < 0xE0 {
         guard first >= 0xC2, second & 0xC0 == 0x80 else { return false }

@@ -4,7 +4,7 @@ import Foundation
 /// the shortest floating-point number that keeps the value.
 ///
 /// The caller must sort map entries by encoded key and write exactly as many as the head says.
-struct CBORWriter: ~Copyable {
+@safe struct CBORWriter: ~Copyable {
   /// The length of the longest head.
   static let longestHead = 9
 
@@ -21,8 +21,8 @@ struct CBORWriter: ~Copyable {
 
   /// Lends the written bytes to `body`.
   @inline(__always)
-  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-    try body(UnsafeRawBufferPointer(start: base, count: count))
+  func withBytes<R, E: Error>(_ body: (CBORBytes) throws(E) -> R) throws(E) -> R {
+    try body(CBORBytes(UnsafeRawBufferPointer(start: base, count: count)))
   }
 
   var data: Data { Data(bytes: base, count: count) }
@@ -51,10 +51,9 @@ struct CBORWriter: ~Copyable {
 
   /// Appends items encoded elsewhere.
   @inline(__always)
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    guard let source = bytes.baseAddress, bytes.count > 0 else { return }
+  mutating func append(_ bytes: CBORBytes) {
     reserve(bytes.count)
-    (base + count).copyMemory(from: source, byteCount: bytes.count)
+    UnsafeMutableRawBufferPointer(start: base + count, count: bytes.count).copyMemory(from: bytes.pointer)
     count &+= bytes.count
   }
 
@@ -69,7 +68,7 @@ struct CBORWriter: ~Copyable {
   @inline(__always)
   mutating func writeHead(_ major: CBORMajorType, _ argument: UInt64) {
     reserve(Self.longestHead)
-    count &+= Self.put(major, argument, at: base + count)
+    count &+= put(major, argument, at: count)
   }
 
   /// Replaces a container's one-byte head. Returns how far this moved the contents.
@@ -77,7 +76,7 @@ struct CBORWriter: ~Copyable {
   @discardableResult
   mutating func setHead(_ major: CBORMajorType, _ count: Int, at start: Int) -> Int {
     guard count < 24 else { return widenHead(major, UInt64(count), at: start) }
-    (base + start).storeBytes(of: major.rawValue << 5 | UInt8(truncatingIfNeeded: count), as: UInt8.self)
+    store(major.rawValue << 5 | UInt8(truncatingIfNeeded: count), at: start)
     return 0
   }
 
@@ -87,40 +86,42 @@ struct CBORWriter: ~Copyable {
     let contents = base + start + 1
     (contents + distance).copyMemory(from: contents, byteCount: self.count - start - 1)
     self.count += distance
-    _ = Self.put(major, count, at: base + start)
+    _ = put(major, count, at: start)
     return distance
   }
 
-  /// Stores a head and returns its length. `pointer` must have room for the head, at most ``longestHead``.
+  /// Stores a head in reserved space. Returns its length.
   @inline(__always)
-  private static func put(_ major: CBORMajorType, _ argument: UInt64, at pointer: UnsafeMutableRawPointer) -> Int {
+  private mutating func put(_ major: CBORMajorType, _ argument: UInt64, at offset: Int) -> Int {
     let type = major.rawValue << 5
     if argument < 24 {
-      pointer.storeBytes(of: type | UInt8(truncatingIfNeeded: argument), as: UInt8.self)
+      store(type | UInt8(truncatingIfNeeded: argument), at: offset)
       return 1
     }
-    if argument <= 0xFF {
-      pointer.storeBytes(of: type | 24, as: UInt8.self)
-      (pointer + 1).storeBytes(of: UInt8(truncatingIfNeeded: argument), as: UInt8.self)
-      return 2
-    }
-    return putLong(type, argument, at: pointer)
+    if argument <= 0xFF { return put(type | 24, UInt8(truncatingIfNeeded: argument), at: offset) }
+    return putLong(type, argument, at: offset)
   }
 
-  private static func putLong(_ type: UInt8, _ argument: UInt64, at pointer: UnsafeMutableRawPointer) -> Int {
-    if argument <= 0xFFFF {
-      pointer.storeBytes(of: type | 25, as: UInt8.self)
-      (pointer + 1).storeBytes(of: UInt16(truncatingIfNeeded: argument).bigEndian, as: UInt16.self)
-      return 3
-    }
-    if argument <= 0xFFFF_FFFF {
-      pointer.storeBytes(of: type | 26, as: UInt8.self)
-      (pointer + 1).storeBytes(of: UInt32(truncatingIfNeeded: argument).bigEndian, as: UInt32.self)
-      return 5
-    }
-    pointer.storeBytes(of: type | 27, as: UInt8.self)
-    (pointer + 1).storeBytes(of: argument.bigEndian, as: UInt64.self)
-    return 9
+  private mutating func putLong(_ type: UInt8, _ argument: UInt64, at offset: Int) -> Int {
+    if argument <= 0xFFFF { return put(type | 25, UInt16(truncatingIfNeeded: argument), at: offset) }
+    if argument <= 0xFFFF_FFFF { return put(type | 26, UInt32(truncatingIfNeeded: argument), at: offset) }
+    return put(type | 27, argument, at: offset)
+  }
+
+  @inline(__always)
+  private mutating func put<Bits: FixedWidthInteger & BitwiseCopyable>(
+    _ byte: UInt8, _ bits: Bits, at offset: Int
+  ) -> Int {
+    store(byte, at: offset)
+    store(bits.bigEndian, at: offset + 1)
+    return 1 + MemoryLayout<Bits>.size
+  }
+
+  /// Stores bytes in reserved space.
+  @inline(__always)
+  private mutating func store<Bits: BitwiseCopyable>(_ bits: Bits, at offset: Int) {
+    assert(offset >= 0 && offset + MemoryLayout<Bits>.size <= capacity)
+    base.storeBytes(of: bits, toByteOffset: offset, as: Bits.self)
   }
 
   /// The length of the head with this argument.
@@ -136,16 +137,13 @@ struct CBORWriter: ~Copyable {
   @inline(__always)
   mutating func writeInitialByte<Bits: FixedWidthInteger & BitwiseCopyable>(_ byte: UInt8, _ bits: Bits) {
     reserve(Self.longestHead)
-    let pointer = base + count
-    pointer.storeBytes(of: byte, as: UInt8.self)
-    (pointer + 1).storeBytes(of: bits.bigEndian, as: Bits.self)
-    count &+= 1 + MemoryLayout<Bits>.size
+    count &+= put(byte, bits, at: count)
   }
 
   @inline(__always)
   mutating func writeByte(_ byte: UInt8) {
     reserve(1)
-    (base + count).storeBytes(of: byte, as: UInt8.self)
+    store(byte, at: count)
     count &+= 1
   }
 }
@@ -207,18 +205,18 @@ extension CBORWriter {
   // MARK: Strings
 
   @inline(__always)
-  mutating func writeBytes(_ bytes: UnsafeRawBufferPointer) {
+  mutating func writeBytes(_ bytes: CBORBytes) {
     writeHead(.bytes, UInt64(bytes.count))
     append(bytes)
   }
 
   mutating func writeBytes(_ data: Data) {
-    data.withUnsafeBytes { bytes in writeBytes(bytes) }
+    data.bytes.withBytes { bytes in writeBytes(bytes) }
   }
 
   /// Writes text from bytes that the caller guarantees to be UTF-8.
   @inline(__always)
-  mutating func writeText(utf8 bytes: UnsafeRawBufferPointer) {
+  mutating func writeText(utf8 bytes: CBORBytes) {
     writeHead(.text, UInt64(bytes.count))
     append(bytes)
   }
@@ -230,7 +228,7 @@ extension CBORWriter {
 
   mutating func writeUUID(_ uuid: UUID) {
     writeTag(CBORTag.uuid)
-    withUnsafeBytes(of: uuid.uuid) { writeBytes($0) }
+    withUnsafeBytes(of: uuid.uuid) { writeBytes(CBORBytes($0)) }
   }
 
   // MARK: Containers, tags and simple values

@@ -69,7 +69,7 @@
     private var keys: ContiguousArray<Int> = []
     private var reader: CBORReader
 
-    init(_ bytes: UnsafeRawBufferPointer) throws(CBORError) {
+    init(_ bytes: CBORBytes) throws(CBORError) {
       reader = CBORReader(bytes)
       containers.reserveCapacity(16)
       try scan()
@@ -113,9 +113,7 @@
           let count = Int(truncatingIfNeeded: head.argument)
           if head.major == .text {
             let end = reader.offset &+ count
-            guard CBORReader.isUTF8(UnsafeRawBufferPointer(rebasing: reader.bytes[reader.offset..<end])) else {
-              throw CBORError(.invalidUTF8, at: start)
-            }
+            guard CBORReader.isUTF8(reader.bytes[reader.offset..<end]) else { throw CBORError(.invalidUTF8, at: start) }
           }
           return reader.advance(count)
         case .array:
@@ -138,11 +136,8 @@
       containers.removeLast()
       guard container.firstKey >= 0 else { return }
       let count = keys.count &- container.firstKey
-      if count > 1 {
-        let duplicate = keys.withUnsafeBufferPointer { keys in
-          MapKeys(bytes: reader.bytes, offsets: UnsafeBufferPointer(rebasing: keys[container.firstKey...])).duplicate
-        }
-        if let duplicate { throw CBORError(.duplicateKey, at: duplicate) }
+      if count > 1, let duplicate = MapKeys(bytes: reader.bytes).duplicate(in: keys, from: container.firstKey) {
+        throw CBORError(.duplicateKey, at: duplicate)
       }
       keys.removeLast(count)
     }
@@ -170,32 +165,30 @@
 
   /// A map's encoded keys, text or integers with the shortest heads: equal keys have equal bytes.
   struct MapKeys {
-    let bytes: UnsafeRawBufferPointer
-    /// Offsets of the keys, which are whole, in `bytes`.
-    let offsets: UnsafeBufferPointer<Int>
+    let bytes: CBORBytes
 
     /// The offset of a repeated key; `nil` if all are unique.
+    ///
+    /// - Parameter offsets: From `start`, offsets of keys, which are whole.
     @inline(__always)
-    var duplicate: Int? {
-      if offsets.count > 16 { return duplicateOfMany }
-      for index in 1..<offsets.count {
+    func duplicate(in offsets: ContiguousArray<Int>, from start: Int) -> Int? {
+      if offsets.count &- start > 16 { return duplicateOfMany(offsets[start...]) }
+      for index in start &+ 1..<offsets.count {
         let first = bytes[offsets[index]]
-        for earlier in 0..<index where bytes[offsets[earlier]] == first {
+        for earlier in start..<index where bytes[offsets[earlier]] == first {
           if key(offsets[index]).order(key(offsets[earlier])) == 0 { return offsets[index] }
         }
       }
       return nil
     }
 
-    private var duplicateOfMany: Int? {
+    private func duplicateOfMany(_ offsets: ArraySlice<Int>) -> Int? {
       let sorted = offsets.sorted { key($0).order(key($1)) < 0 }
       return zip(sorted, sorted.dropFirst()).first { key($0).order(key($1)) == 0 }?.1
     }
 
     @inline(__always)
-    private func key(_ offset: Int) -> UnsafeRawBufferPointer {
-      UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length(at: offset)])
-    }
+    private func key(_ offset: Int) -> CBORBytes { bytes[offset..<offset + length(at: offset)] }
 
     @inline(__always)
     private func length(at offset: Int) -> Int {
@@ -213,7 +206,7 @@
     private static let longest = 16
 
     /// For example "root: Note.author → Person.names → NSArray[2]". The archive must be checked.
-    static func description(of offset: Int, in bytes: UnsafeRawBufferPointer) -> String {
+    static func description(of offset: Int, in bytes: CBORBytes) -> String {
       var steps: [String] = []
       var reader = CBORReader(bytes)
       var name = ""

@@ -46,7 +46,7 @@
       archiver.isSortKey = true
       (archiver.names, archiver.depth, archiver.nesting) = (names, depth, nesting)
       archiver.write(value)
-      return archiver.writer.withBytes { Array($0.prefix(Self.longestSortKey)) }
+      return archiver.writer.withBytes { $0[0..<min($0.count, Self.longestSortKey)].array }
     }
 
     func writeDictionary(_ dictionary: NSDictionary) {
@@ -69,7 +69,7 @@
       ranges.reserveCapacity(values.count)
       for index in values.indices {
         let record = ClassTable.record(of: type(of: values[index]))
-        guard record.pointee.form.isPlain else { return nil }
+        guard record.value.form.isPlain else { return nil }
         let start = writer.count
         CBORKeyedArchiver.writePlain(values[index], record, to: &writer)
         ranges.append((start..<writer.count, index))
@@ -78,17 +78,15 @@
       writer.withBytes { bytes in
         ranges.sort { first, second in
           let (first, second) = (first.range, second.range)
-          let order = memcmp(
-            bytes.baseAddress! + first.lowerBound, bytes.baseAddress! + second.lowerBound,
-            min(first.count, second.count))
+          let order = bytes.order(first.lowerBound, second.lowerBound, count: min(first.count, second.count))
           return order == 0 ? first.count < second.count : order < 0
         }
       }
     }
 
-    func forEach(_ body: (Int, UnsafeRawBufferPointer) -> Void) {
+    func forEach(_ body: (Int, CBORBytes) -> Void) {
       writer.withBytes { bytes in
-        for (range, index) in ranges { body(index, UnsafeRawBufferPointer(rebasing: bytes[range])) }
+        for (range, index) in ranges { body(index, bytes[range]) }
       }
     }
   }

@@ -69,9 +69,7 @@
     @inline(__always)
     private func checkKeys() {
       let duplicate = writer.withBytes { bytes in
-        keyOffsets.withUnsafeBufferPointer { offsets in
-          MapKeys(bytes: bytes, offsets: UnsafeBufferPointer(rebasing: offsets[frame.firstKey...])).duplicate
-        }
+        MapKeys(bytes: bytes).duplicate(in: keyOffsets, from: frame.firstKey)
       }
       if let duplicate { failForKey(at: duplicate) }
     }
@@ -108,7 +106,7 @@
       writer.withBytes { bytes in
         var copied = 0
         func copy(to offset: Int) {
-          resolved.append(UnsafeRawBufferPointer(rebasing: bytes[copied..<offset]))
+          resolved.append(bytes[copied..<offset])
           copied = offset
         }
         func tagObjects(before offset: Int) {

@@ -11,11 +11,11 @@
 
     @inline(__always)
     private func write(_ value: Any, _ record: ClassRecord.Reference) {
-      if record.pointee.form.rawValue >= ValueForm.string.rawValue {
+      if record.value.form.rawValue >= ValueForm.string.rawValue {
         return writeObject(payload(of: value, as: AnyObject.self), record)
       }
-      guard record.pointee.form == .swiftOther else { return Self.writePlain(value, record, to: &writer) }
-      if let elements = record.pointee.elements {
+      guard record.value.form == .swiftOther else { return Self.writePlain(value, record, to: &writer) }
+      if let elements = record.value.elements {
         let array = ClassTable.record(of: NSArray.self)
         guard enter(array) else { return }
         elements.write(value, to: self)
@@ -23,7 +23,7 @@
       }
       let object = value as AnyObject
       let bridged = ClassTable.record(of: type(of: object))
-      guard bridged.pointee.form != .unsupported, bridged.pointee.form != .foundationCluster || object is any NSCoding
+      guard bridged.value.form != .unsupported, bridged.value.form != .foundationCluster || object is any NSCoding
       else { return fail("A value of type \(type(of: value)) is no object that can be archived.") }
       // Just created: nothing else refers to it.
       write(object, bridged, withIdentity: false)
@@ -32,11 +32,11 @@
     /// Writes an object on first sight, and a reference to it later.
     @inline(__always)
     func writeObject(_ object: AnyObject, _ record: ClassRecord.Reference) {
-      write(object, record, withIdentity: record.pointee.form.hasIdentity)
+      write(object, record, withIdentity: record.value.form.hasIdentity)
     }
 
     private func write(_ object: AnyObject, _ record: ClassRecord.Reference, withIdentity: Bool) {
-      if isRehearsal, record.pointee.hashing == .fatal {
+      if isRehearsal, record.value.hashing == .fatal {
         return fail(
           """
           NSKeyedArchiver on Linux ends the process for an object of class \(ClassDescription.name(of: record)). Encode \
@@ -44,16 +44,16 @@
           ObjectCoding.Archiving.cbor.
           """)
       }
-      switch record.pointee.form {
-      case .string: return writeString(unsafeDowncast(object, to: NSString.self), object)
-      case .number: return writer.writeNumber(unsafeDowncast(object, to: NSNumber.self))
-      case .boolean: return writer.writeBool(unsafeDowncast(object, to: NSNumber.self).boolValue)
-      case .data: return writeData(unsafeDowncast(object, to: NSData.self), object)
-      case .date: return writer.writeDate(unsafeDowncast(object, to: NSDate.self).timeIntervalSinceReferenceDate)
-      case .uuid: return writer.writeUUID(unsafeDowncast(object, to: NSUUID.self) as UUID)
+      switch record.value.form {
+      case .string: return writeString(object as! NSString, object)
+      case .number: return writer.writeNumber(object as! NSNumber)
+      case .boolean: return writer.writeBool((object as! NSNumber).boolValue)
+      case .data: return writeData(object as! NSData, object)
+      case .date: return writer.writeDate((object as! NSDate).timeIntervalSinceReferenceDate)
+      case .uuid: return writer.writeUUID((object as! NSUUID) as UUID)
       case .null: return writer.writeNull()
-      case .url: return writeURL(unsafeDowncast(object, to: NSURL.self))
-      case .decimalNumber: return writer.writeDecimal(unsafeDowncast(object, to: NSDecimalNumber.self).decimalValue)
+      case .url: return writeURL(object as! NSURL)
+      case .decimalNumber: return writer.writeDecimal((object as! NSDecimalNumber).decimalValue)
       case .foundationCluster: return writeClusterMember(object, record)
       case .unsupported: return fail("The class \(ClassDescription.name(of: record)) does not conform to NSCoding.")
       case .object: return writeCoded(object, record)
@@ -102,7 +102,7 @@
     func writeConditionally(_ value: Any?) {
       guard let value else { return writer.writeUndefined() }
       let record = ClassTable.record(of: type(of: value))
-      let form = record.pointee.form
+      let form = record.value.form
       guard form.hasIdentity || form == .string || form == .data || form == .foundationCluster else {
         return write(value, record)
       }
@@ -158,16 +158,16 @@
       }
       var substitute = record
       let stated: AnyClass = object.classForKeyedArchiver ?? object.classForCoder
-      if ObjectIdentifier(stated) != ObjectIdentifier(record.pointee.type) {
+      if ObjectIdentifier(stated) != ObjectIdentifier(record.value.type) {
         substitute = ClassTable.record(of: stated)
       }
-      if substitute.pointee.form != .object { return write(object, substitute, withIdentity: true) }
+      if substitute.value.form != .object { return write(object, substitute, withIdentity: true) }
       guard let entry = firstEntry(of: object) else { return }
       writeCoded(object, entry, record, as: substitute)
     }
 
     private func payloadObject(of value: Any) -> AnyObject? {
-      let form = ClassTable.record(of: type(of: value)).pointee.form
+      let form = ClassTable.record(of: type(of: value)).value.form
       return form.rawValue >= ValueForm.string.rawValue ? payload(of: value, as: AnyObject.self) : nil
     }
 
@@ -175,8 +175,8 @@
       _ object: AnyObject, _ entry: Int, _ record: ClassRecord.Reference, as named: ClassRecord.Reference
     ) {
       let outer = depth.begin()
-      guard enter(record), let coding = record.pointee.coding else { return }
-      if requiresSecureCoding, !named.pointee.supportsSecureCoding {
+      guard enter(record), let coding = record.value.coding else { return }
+      if requiresSecureCoding, !named.value.supportsSecureCoding {
         return fail(
           "The class \(ClassDescription.name(of: named)) does not conform to NSSecureCoding, which is required.")
       }
@@ -185,7 +185,7 @@
       guard writeName(of: named) else { return }
       writeFields {
         encode(object, as: coding)
-        if named.pointee.extendsFoundation, !isRehearsal { refuseFoundationKeys() }
+        if named.value.extendsFoundation, !isRehearsal { refuseFoundationKeys() }
       }
       leave()
       identities.setLevels(depth.end(outer), of: entry)
@@ -196,7 +196,7 @@
     }
 
     private func writeName(of record: ClassRecord.Reference) -> Bool {
-      if isRehearsal, let type = record.pointee.anyClass, !ClassName.isNamedByFoundation(type) {
+      if isRehearsal, let type = record.value.anyClass, !ClassName.isNamedByFoundation(type) {
         fail(
           """
           The class \(ClassDescription.name(of: record)) is not at the top level of a module: NSKeyedArchiver on Linux \
@@ -204,13 +204,13 @@
           """)
         return false
       }
-      if let type = record.pointee.anyClass,
+      if let type = record.value.anyClass,
         let name = names.isEmpty ? Self.className(for: type) : names[name: type] ?? Self.className(for: type)
       {
         writer.writeText(name)
         return true
       }
-      guard !record.pointee.encodedName.isEmpty else {
+      guard !record.value.encodedName.isEmpty else {
         fail(
           """
           The class \(ClassDescription.name(of: record)) is private or local, and cannot be found by its name; give it \
@@ -218,7 +218,7 @@
           """)
         return false
       }
-      writer.append(record.pointee.encodedName)
+      writer.append(record.value.encodedName)
       return true
     }
 
@@ -241,7 +241,7 @@
   extension CBORKeyedArchiver {
     /// Writes a value with a plain form, which needs only its bytes.
     static func writePlain(_ value: Any, _ record: ClassRecord.Reference, to writer: inout CBORWriter) {
-      switch record.pointee.form {
+      switch record.value.form {
       case .swiftBool: writer.writeBool(payload(of: value, as: Bool.self))
       case .swiftInteger, .swiftUnsigned: writeInteger(value, record, to: &writer)
       case .swiftFloat: writer.writeWhole(payload(of: value, as: Float.self))
@@ -262,7 +262,7 @@
     }
 
     private static func writeInteger(_ value: Any, _ record: ClassRecord.Reference, to writer: inout CBORWriter) {
-      if record.pointee.type == Int.self { return writer.writeInteger(payload(of: value, as: Int.self)) }
+      if record.value.type == Int.self { return writer.writeInteger(payload(of: value, as: Int.self)) }
       guard let integer = value as? any FixedWidthInteger else { preconditionFailure("Not an integer.") }
       write(integer, to: &writer)
     }
@@ -301,11 +301,11 @@
     func writeClusterMember(_ object: AnyObject, _ record: ClassRecord.Reference) {
       if let stated = (object as? NSObject)?.classForCoder, stated != type(of: object) {
         let stated = ClassTable.record(of: stated)
-        if stated.pointee.form != .foundationCluster { return writeObject(object, stated) }
+        if stated.value.form != .foundationCluster { return writeObject(object, stated) }
       }
       // Foundation's collections box Swift values, and unbox them on access.
       let opened = NSArray(objects: [object], count: 1).object(at: 0)
-      if ClassTable.record(of: type(of: opened)).pointee.form != .foundationCluster { return write(opened) }
+      if ClassTable.record(of: type(of: opened)).value.form != .foundationCluster { return write(opened) }
       fail(
         """
         Objects of Foundation's class \(ClassDescription.name(of: record)) cannot be archived. Store their contents as a \
@@ -314,27 +314,27 @@
     }
 
     func writeContents(of object: AnyObject, _ record: ClassRecord.Reference) {
-      switch record.pointee.form {
-      case .array: return writeArray(FoundationElements.elements(of: unsafeDowncast(object, to: NSArray.self)))
-      case .dictionary: return writeDictionary(unsafeDowncast(object, to: NSDictionary.self))
+      switch record.value.form {
+      case .array: return writeArray(FoundationElements.elements(of: object as! NSArray))
+      case .dictionary: return writeDictionary(object as! NSDictionary)
       case .set:
         writer.writeTag(CBORTag.set)
-        return writeSet(FoundationElements.elements(of: unsafeDowncast(object, to: NSSet.self)))
+        return writeSet(FoundationElements.elements(of: object as! NSSet))
       default: break
       }
       writer.writeTag(CBORTag.object)
       writer.writeArrayHead(count: 2)
-      writer.append(record.pointee.encodedName)
-      switch record.pointee.form {
-      case .mutableString: writer.writeText(unsafeDowncast(object, to: NSString.self) as String)
-      case .mutableData: writer.writeBytes(contentsOf: unsafeDowncast(object, to: NSData.self))
-      case .mutableArray: writeArray(FoundationElements.elements(of: unsafeDowncast(object, to: NSArray.self)))
-      case .mutableDictionary: writeDictionary(unsafeDowncast(object, to: NSDictionary.self))
-      case .mutableSet: writeSet(FoundationElements.elements(of: unsafeDowncast(object, to: NSSet.self)))
-      case .countedSet: writeCountedSet(unsafeDowncast(object, to: NSCountedSet.self))
+      writer.append(record.value.encodedName)
+      switch record.value.form {
+      case .mutableString: writer.writeText((object as! NSString) as String)
+      case .mutableData: writer.writeBytes(contentsOf: object as! NSData)
+      case .mutableArray: writeArray(FoundationElements.elements(of: object as! NSArray))
+      case .mutableDictionary: writeDictionary(object as! NSDictionary)
+      case .mutableSet: writeSet(FoundationElements.elements(of: object as! NSSet))
+      case .countedSet: writeCountedSet(object as! NSCountedSet)
       case .orderedSet, .mutableOrderedSet:
-        writeArray(FoundationElements.elements(of: unsafeDowncast(object, to: NSOrderedSet.self)))
-      case .foundation: writeFields { FoundationCoding.all[record.pointee.foundationCoding].encode(object, self) }
+        writeArray(FoundationElements.elements(of: object as! NSOrderedSet))
+      case .foundation: writeFields { FoundationCoding.all[record.value.foundationCoding].encode(object, self) }
       default: preconditionFailure("No class with contents.")
       }
     }
@@ -344,7 +344,7 @@
     /// Avoids converting `NSData` to `Data`, which takes a thousand times as long.
     mutating func writeBytes(contentsOf data: NSData) {
       let count = data.length
-      writeBytes(UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count))
+      writeBytes(CBORBytes(UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count)))
     }
   }
 

@@ -22,17 +22,17 @@
   public final class CBORKeyedArchiver: NSCoder {
     /// Memory reused by the next archive.
     let buffers: ArchivingBuffers
-    @exclusivity(unchecked) var frame = EncodingFrame()
-    @exclusivity(unchecked) var depth = GraphDepth()
-    @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)
-    @exclusivity(unchecked) var failure: (any Error)?
-    @exclusivity(unchecked) var isFinished = false
-    @exclusivity(unchecked) var names = ClassNameMap()
-    @exclusivity(unchecked) var replacements: [ObjectIdentifier: Any?] = [:]
+    @safe @exclusivity(unchecked) var frame = EncodingFrame()
+    @safe @exclusivity(unchecked) var depth = GraphDepth()
+    @safe @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)
+    @safe @exclusivity(unchecked) var failure: (any Error)?
+    @safe @exclusivity(unchecked) var isFinished = false
+    @safe @exclusivity(unchecked) var names = ClassNameMap()
+    @safe @exclusivity(unchecked) var replacements: [ObjectIdentifier: Any?] = [:]
     /// Whether the output is discarded, to detect what would end the process in `NSKeyedArchiver`.
     var isRehearsal = false
     /// Whether the output is only a sort key, limited to ``longestSortKey``.
-    @exclusivity(unchecked) var isSortKey = false
+    @safe @exclusivity(unchecked) var isSortKey = false
     static let longestSortKey = 4096
     private let isSecure: Bool
 
@@ -89,7 +89,7 @@
       ofRootObject object: Any, _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws -> Result<R, E> {
       try archive(object).writer.withBytes { bytes in
-        do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
+        do throws(E) { return .success(try body(bytes.pointer)) } catch { return .failure(error) }
       }
     }
 
@@ -168,7 +168,7 @@
     }
 
     public override func encodeBytes(_ bytes: UnsafePointer<UInt8>?, length: Int, forKey key: String) {
-      if beginField(key) { writer.writeBytes(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : length)) }
+      if beginField(key) { write(bytes, length) }
     }
 
     // MARK: NSCoder, without keys
@@ -189,9 +189,11 @@
 
     /// Decode with `decodeData()`.
     public override func encodeBytes(_ bytes: UnsafeRawPointer?, length: Int) {
-      if beginUnkeyedField() {
-        writer.writeBytes(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : length))
-      }
+      if beginUnkeyedField() { write(bytes, length) }
+    }
+
+    private func write(_ bytes: UnsafeRawPointer?, _ length: Int) {
+      writer.writeBytes(CBORBytes(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : length)))
     }
 
     /// Supports the numbers `c C s S i I l L q Q f d B` and arrays of them, such as `[3d]`.
@@ -208,13 +210,13 @@
   /// An archiver's reusable memory: allocating it takes longer than archiving a small object.
   final class ArchivingBuffers {
     // Unchecked: no access runs foreign code.
-    @exclusivity(unchecked) var writer = CBORWriter(capacity: 512)
-    @exclusivity(unchecked) var identities = IdentityTable()
+    @safe @exclusivity(unchecked) var writer = CBORWriter(capacity: 512)
+    @safe @exclusivity(unchecked) var identities = IdentityTable()
     /// Ordered by offset.
-    @exclusivity(unchecked) var references: ContiguousArray<ObjectReference> = []
-    @exclusivity(unchecked) var keyOffsets: ContiguousArray<Int> = []
+    @safe @exclusivity(unchecked) var references: ContiguousArray<ObjectReference> = []
+    @safe @exclusivity(unchecked) var keyOffsets: ContiguousArray<Int> = []
     /// The classes of the objects being encoded, for messages.
-    @exclusivity(unchecked) var path: ContiguousArray<ClassRecord.Reference> = []
+    @safe @exclusivity(unchecked) var path: ContiguousArray<ClassRecord.Reference> = []
 
     private static let spares = CBORSpares<ArchivingBuffers>(limit: 8)
     /// Larger buffers are freed.

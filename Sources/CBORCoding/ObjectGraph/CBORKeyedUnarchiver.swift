@@ -22,32 +22,32 @@
   /// Use a coder for one archive on one thread.
   public final class CBORKeyedUnarchiver: NSCoder {
     // Unchecked: no access runs foreign code.
-    var bytes: UnsafeRawBufferPointer
-    @exclusivity(unchecked) var fields: FieldCursor
+    var bytes: CBORBytes
+    @safe @exclusivity(unchecked) var fields: FieldCursor
     var shared: SharedValues
     var allowed = AllowedClasses.none
-    @exclusivity(unchecked) var depth = GraphDepth()
-    @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)
+    @safe @exclusivity(unchecked) var depth = GraphDepth()
+    @safe @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)
     var failure: (any Error)?
     var names = ClassNameMap()
-    @exclusivity(unchecked) var budget: ReadingBudget
+    @safe @exclusivity(unchecked) var budget: ReadingBudget
     /// Whether an object that is not an `NSObject` was read: Foundation's collections need it wrapped.
     var hasForeignObjects = false
     private var isFinished = false
     private var isSecure = true
     /// The copy being read; `nil` if the bytes are borrowed.
-    private let owned: UnsafeMutableRawBufferPointer?
+    private let owned: CBORWriter?
 
     /// Reads a copy of an archive. ``requiresSecureCoding`` is initially true.
     ///
     /// - Throws: ``CBORCodingError/Code/malformed`` if the data is not a complete archive.
     public convenience init(forReadingFrom data: Data) throws {
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: data.count, alignment: 1)
-      data.withUnsafeBytes { copy.copyMemory(from: $0) }
-      try self.init(UnsafeRawBufferPointer(copy), owned: copy)
+      var copy = CBORWriter(capacity: data.count)
+      data.bytes.withBytes { copy.append($0) }
+      try self.init(copy.withBytes { $0 }, owned: copy)
     }
 
-    private init(_ bytes: UnsafeRawBufferPointer, owned: UnsafeMutableRawBufferPointer?) throws(CBORCodingError) {
+    private init(_ bytes: CBORBytes, owned: consuming CBORWriter?) throws(CBORCodingError) {
       self.owned = owned
       self.bytes = bytes
       budget = ReadingBudget(comparisons: 1 << 23 + 64 * bytes.count)
@@ -65,20 +65,18 @@
       }
     }
 
-    deinit { owned?.deallocate() }
-
     /// Calls `body` with an unarchiver that borrows the bytes. If it escapes, it reads nothing more.
     package static func read<R>(
       _ bytes: UnsafeRawBufferPointer, _ body: (CBORKeyedUnarchiver) throws -> R
     ) throws -> R {
-      let unarchiver = try CBORKeyedUnarchiver(bytes, owned: nil)
+      let unarchiver = try CBORKeyedUnarchiver(CBORBytes(bytes), owned: nil)
       defer { unarchiver.invalidate() }
       return try body(unarchiver)
     }
 
     private func invalidate() {
       isFinished = true
-      bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+      bytes = .none
       fields = FieldCursor(start: 0, count: 0)
     }
 
@@ -184,14 +182,14 @@
     public override func withDecodedUnsafeBytes<Result>(
       forKey key: String, body: (UnsafeRawBufferPointer?) throws -> Result
     ) rethrows -> Result {
-      try body(byteString(forKey: key))
+      try body(byteString(forKey: key)?.pointer)
     }
 
     @available(swift, deprecated: 9999, renamed: "withDecodedUnsafeBytes(forKey:body:)")
     public override func withDecodedUnsafeBufferPointer<Result>(
       forKey key: String, body: (UnsafeBufferPointer<UInt8>?) throws -> Result
     ) rethrows -> Result {
-      try body(byteString(forKey: key).map { $0.assumingMemoryBound(to: UInt8.self) })
+      try body(byteString(forKey: key)?.pointer.assumingMemoryBound(to: UInt8.self))
     }
 
     // MARK: NSCoder, without keys: in the order of encoding. A value that is not there is an error.

@@ -8,14 +8,12 @@
   final class ClassTable: Sendable {
     static let shared = ClassTable()
 
-    // Addresses, because raw pointers are not Sendable.
-    private let byType: Atomic<UInt>
-    private let byName: Atomic<UInt>
+    // Addresses of cells with `RecordSlots`.
+    private let byType = Atomic(CBORCell(RecordSlots(capacity: 256)).address)
+    private let byName = Atomic(CBORCell(RecordSlots(capacity: 256)).address)
     private let writer = Mutex(())
 
     private init() {
-      byType = Atomic(UInt(bitPattern: RecordSlots.make(capacity: 256)))
-      byName = Atomic(UInt(bitPattern: RecordSlots.make(capacity: 256)))
       for (type, form) in ValueForm.types { insert(type, form) }
       for coding in FoundationCoding.all { insert(coding.type, nil) }
     }
@@ -28,16 +26,16 @@
 
     @inline(__always)
     private func find(_ id: ObjectIdentifier) -> ClassRecord.Reference? {
-      Self.slots(byType).find(hash: Self.hash(id)) { $0.pointee.id == id }
+      Self.slots(byType).value.find(hash: Self.hash(id)) { $0.value.id == id }
     }
 
     /// The class with this name, a text item, if met before.
     @inline(__always)
-    static func record(named item: UnsafeRawBufferPointer) -> ClassRecord.Reference? {
-      slots(shared.byName).find(hash: hash(item)) {
-        let name = $0.pointee.encodedName
-        return name.count == item.count && memcmp(name.baseAddress!, item.baseAddress!, item.count) == 0
-      }
+    static func record(named item: CBORBytes) -> ClassRecord.Reference? { shared.find(named: item) }
+
+    @inline(__always)
+    private func find(named item: CBORBytes) -> ClassRecord.Reference? {
+      Self.slots(byName).value.find(hash: Self.hash(item)) { $0.value.encodedName.order(item) == 0 }
     }
 
     @inline(never)
@@ -45,44 +43,31 @@
     private func insert(_ type: Any.Type, _ form: ValueForm?) -> ClassRecord.Reference {
       // Made outside the lock, because it calls foreign code of the type.
       let record = ClassRecord(type, form)
-      let address = writer.withLock { _ -> UInt in
-        if let existing = find(record.id) { return UInt(bitPattern: existing) }
-        let pointer = UnsafeMutablePointer<ClassRecord>.allocate(capacity: 1)
-        pointer.initialize(to: record)
-        if !record.encodedName.isEmpty, Self.record(in: byName, named: record.encodedName) == nil {
-          Self.add(pointer, Self.hash(record.encodedName), to: byName) { Self.hash($0.pointee.encodedName) }
+      return writer.withLock { _ in
+        if let existing = find(record.id) { return existing }
+        let cell = CBORCell(record)
+        if !record.encodedName.isEmpty, find(named: record.encodedName) == nil {
+          Self.add(cell, Self.hash(record.encodedName), to: byName) { Self.hash($0.value.encodedName) }
         }
-        Self.add(pointer, Self.hash(record.id), to: byType) { Self.hash($0.pointee.id) }
-        return UInt(bitPattern: pointer)
-      }
-      return ClassRecord.Reference(bitPattern: address).unsafelyUnwrapped
-    }
-
-    private static func record(
-      in table: borrowing Atomic<UInt>, named item: UnsafeRawBufferPointer
-    ) -> ClassRecord.Reference? {
-      slots(table).find(hash: hash(item)) {
-        $0.pointee.encodedName.elementsEqual(item)
+        Self.add(cell, Self.hash(record.id), to: byType) { Self.hash($0.value.id) }
+        return cell
       }
     }
 
     @inline(__always)
-    private static func slots(_ table: borrowing Atomic<UInt>) -> RecordSlots {
-      RecordSlots(UnsafeRawPointer(bitPattern: table.load(ordering: .acquiring)).unsafelyUnwrapped)
+    private static func slots(_ table: borrowing Atomic<UInt>) -> CBORCell<RecordSlots> {
+      CBORCell(address: table.load(ordering: .acquiring))
     }
 
     private static func add(
-      _ record: UnsafeMutablePointer<ClassRecord>, _ hash: Int, to table: borrowing Atomic<UInt>,
+      _ record: ClassRecord.Reference, _ hash: Int, to table: borrowing Atomic<UInt>,
       _ rehash: (ClassRecord.Reference) -> Int
     ) {
-      var slots = slots(table)
-      if slots.isFull {
-        slots = slots.grown(rehash)
-        slots.insert(ClassRecord.Reference(record), hash: hash)
-        table.store(UInt(bitPattern: slots.base), ordering: .releasing)
-      } else {
-        slots.insert(ClassRecord.Reference(record), hash: hash)
-      }
+      let slots = slots(table)
+      guard slots.value.isFull else { return slots.value.insert(record, hash: hash) }
+      let grown = CBORCell(slots.value.grown(rehash))
+      grown.value.insert(record, hash: hash)
+      table.store(grown.address, ordering: .releasing)
     }
 
     @inline(__always)
@@ -93,13 +78,13 @@
     }
 
     @inline(__always)
-    private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+    private static func hash(_ bytes: CBORBytes) -> Int {
       // Names differ more at their ends; the caller compares on collisions.
       var hash = UInt64(truncatingIfNeeded: bytes.count)
       var index = bytes.count
       while index >= 8 {
         index &-= 8
-        hash = (hash ^ bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) &* 0x9E37_79B9_7F4A_7C15
+        hash = (hash ^ bytes.load(UInt64.self, at: index)) &* 0x9E37_79B9_7F4A_7C15
         hash ^= hash >> 29
       }
       while index > 0 {
@@ -116,62 +101,54 @@
 
   /// An open-addressing hash table of records for one writer and concurrent readers.
   ///
-  /// Two words, capacity and count, then slots that change from nil to a record once. Never freed.
-  struct RecordSlots {
-    let base: UnsafeRawPointer
+  /// Slots change once: from 0 to a record's address. Never freed.
+  @safe struct RecordSlots: ~Copyable {
+    private let slots: UnsafeMutablePointer<Atomic<UInt>>
+    /// A power of two.
+    private let capacity: Int
+    private let count = Atomic(0)
 
-    private typealias Slot = Atomic<UnsafeRawPointer?>
-
-    init(_ base: UnsafeRawPointer) { self.base = base }
-
-    static func make(capacity: Int) -> UnsafeMutableRawPointer {
-      let header = 2 * MemoryLayout<Int>.stride
-      let bytes = header + capacity * MemoryLayout<Slot>.stride
-      let base = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
-      base.storeBytes(of: capacity, as: Int.self)
-      base.storeBytes(of: 0, toByteOffset: MemoryLayout<Int>.stride, as: Int.self)
-      let slots = (base + header).bindMemory(to: Slot.self, capacity: capacity)
-      for index in 0..<capacity { (slots + index).initialize(to: Slot(nil)) }
-      return base
+    init(capacity: Int) {
+      self.capacity = capacity
+      slots = .allocate(capacity: capacity)
+      for index in 0..<capacity { (slots + index).initialize(to: Atomic(0)) }
     }
 
-    @inline(__always) private var capacity: Int { base.load(as: Int.self) }
-    private var count: Int { base.load(fromByteOffset: MemoryLayout<Int>.stride, as: Int.self) }
-    @inline(__always) private var slots: UnsafePointer<Slot> {
-      (base + 2 * MemoryLayout<Int>.stride).assumingMemoryBound(to: Slot.self)
+    /// The slot of a hash, or of the number after a slot's.
+    @inline(__always)
+    private subscript(number: Int) -> Atomic<UInt> {
+      unsafeAddress { UnsafePointer(slots + (number & (capacity &- 1))) }
     }
 
     /// Limits the load to one half, to keep lookups short.
-    var isFull: Bool { count * 2 >= capacity }
+    var isFull: Bool { count.load(ordering: .relaxed) * 2 >= capacity }
 
     @inline(__always)
     func find(hash: Int, where matches: (ClassRecord.Reference) -> Bool) -> ClassRecord.Reference? {
-      let mask = capacity &- 1
-      var index = hash & mask
-      while let found = slots[index].load(ordering: .acquiring) {
-        let record = found.assumingMemoryBound(to: ClassRecord.self)
+      var index = hash
+      while case let address = self[index].load(ordering: .acquiring), address != 0 {
+        let record = ClassRecord.Reference(address: address)
         if matches(record) { return record }
-        index = (index &+ 1) & mask
+        index &+= 1
       }
       return nil
     }
 
     /// For the writer only; the table must not be full.
     func insert(_ record: ClassRecord.Reference, hash: Int) {
-      let mask = capacity - 1
-      var index = hash & mask
-      while slots[index].load(ordering: .relaxed) != nil { index = (index + 1) & mask }
-      slots[index].store(UnsafeRawPointer(record), ordering: .releasing)
-      UnsafeMutableRawPointer(mutating: base)
-        .storeBytes(of: count + 1, toByteOffset: MemoryLayout<Int>.stride, as: Int.self)
+      var index = hash
+      while self[index].load(ordering: .relaxed) != 0 { index &+= 1 }
+      self[index].store(record.address, ordering: .releasing)
+      count.add(1, ordering: .relaxed)
     }
 
     /// A table of twice the size with the same records.
     func grown(_ hash: (ClassRecord.Reference) -> Int) -> RecordSlots {
-      let grown = RecordSlots(UnsafeRawPointer(Self.make(capacity: capacity * 2)))
+      let grown = RecordSlots(capacity: capacity * 2)
       for index in 0..<capacity {
-        guard let found = slots[index].load(ordering: .relaxed) else { continue }
-        let record = found.assumingMemoryBound(to: ClassRecord.self)
+        let address = self[index].load(ordering: .relaxed)
+        guard address != 0 else { continue }
+        let record = ClassRecord.Reference(address: address)
         grown.insert(record, hash: hash(record))
       }
       return grown
@@ -179,9 +156,10 @@
   }
 
   /// A type's properties for the coders, made once per process and never freed.
-  struct ClassRecord {
+  // Sendable: never changed.
+  struct ClassRecord: @unchecked Sendable {
     /// Not reference counted, so that threads encoding the same class share no written memory.
-    typealias Reference = UnsafePointer<ClassRecord>
+    typealias Reference = CBORCell<ClassRecord>
 
     let type: Any.Type
     let form: ValueForm
@@ -200,7 +178,7 @@
     /// The FoundationNetworking class that it is or inherits from.
     private(set) var networkingClass: AnyClass?
     /// The name as a text item; empty if the class cannot be found by name.
-    private(set) var encodedName = UnsafeRawBufferPointer(start: nil, count: 0)
+    private(set) var encodedName = CBORBytes.none
 
     var anyClass: AnyClass? { type as? AnyClass }
   }
@@ -244,14 +222,10 @@
       return substitute
     }
 
-    private static func encoded(_ name: String) -> UnsafeRawBufferPointer {
-      var writer = CBORWriter()
-      writer.writeText(name)
-      return writer.withBytes { bytes in
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-        copy.copyMemory(from: bytes)
-        return UnsafeRawBufferPointer(copy)
-      }
+    private static func encoded(_ name: String) -> CBORBytes {
+      let writer = CBORCell(CBORWriter(capacity: name.utf8.count + CBORWriter.longestHead))
+      writer.value.writeText(name)
+      return writer.value.withBytes { bytes in bytes }
     }
   }
 
@@ -353,7 +327,7 @@
   }
 
   enum ClassDescription {
-    static func name(of record: ClassRecord.Reference) -> String { name(of: record.pointee.type) }
+    static func name(of record: ClassRecord.Reference) -> String { name(of: record.value.type) }
 
     static func name(of type: Any.Type) -> String {
       let name = _typeName(type, qualified: true)
@@ -364,9 +338,7 @@
   /// The value in an `Any` of known type `T`, without the cost of a dynamic cast.
   @inline(__always)
   func payload<T>(of value: Any, as type: T.Type) -> T {
-    func read<Value>(_ value: Value) -> T {
-      withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: T.self).pointee }
-    }
+    func read<Value>(_ value: Value) -> T { CBORLeaf.cast(value, to: type) }
     return _openExistential(value, do: read)
   }
 #endif

@@ -17,7 +17,7 @@
       decode: @escaping @Sendable (CBORKeyedUnarchiver) -> NSObject?
     ) -> FoundationCoding {
       FoundationCoding(
-        type: type, encode: { object, coder in encode(unsafeDowncast(object, to: Object.self), coder) },
+        type: type, encode: { object, coder in encode(object as! Object, coder) },
         decode: decode)
     }
 
@@ -30,7 +30,7 @@
     }
 
     /// Whether the key at an offset has Foundation's prefix, "NS." or "NS".
-    static func isFoundationsKey(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+    static func isFoundationsKey(_ bytes: CBORBytes, at offset: Int) -> Bool {
       var reader = CBORReader(bytes, at: offset)
       guard let text = try? reader.readDefinite(.text), text.count >= 3 else { return false }
       return text[0] == UInt8(ascii: "N") && text[1] == UInt8(ascii: "S") && text[2] == UInt8(ascii: ".")
@@ -126,14 +126,14 @@
       else { return nil }
       return withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.stride) { buffer in
         guard coder.read(type, at: value, to: buffer.baseAddress!) else { return nil }
-        let bytes = UnsafeRawPointer(buffer.baseAddress!)
+        func load<T>(_ type: T.Type = T.self) -> T { buffer.load(as: type) }
         switch name {
-        case structures[0].name: return NSValue(range: bytes.load(as: NSRange.self))
-        case structures[1].name: return NSValue(point: bytes.load(as: NSPoint.self))
-        case structures[2].name: return NSValue(size: bytes.load(as: NSSize.self))
-        case structures[3].name: return NSValue(rect: bytes.load(as: NSRect.self))
-        case structures[4].name: return NSValue(edgeInsets: bytes.load(as: NSEdgeInsets.self))
-        default: return NSValue(bytes: bytes, objCType: name)
+        case structures[0].name: return NSValue(range: load())
+        case structures[1].name: return NSValue(point: load())
+        case structures[2].name: return NSValue(size: load())
+        case structures[3].name: return NSValue(rect: load())
+        case structures[4].name: return NSValue(edgeInsets: load())
+        default: return NSValue(bytes: buffer.baseAddress!, objCType: name)
         }
       }
     }

@@ -57,18 +57,19 @@
     }
 
     private func write(_ number: ObjCType.Number, at address: UnsafeRawPointer) {
+      func load<T: BitwiseCopyable>(_ type: T.Type) -> T { address.load(as: type) }
       switch number {
-      case .int8: writer.writeInteger(address.load(as: Int8.self))
-      case .uint8: writer.writeInteger(address.load(as: UInt8.self))
-      case .int16: writer.writeInteger(address.load(as: Int16.self))
-      case .uint16: writer.writeInteger(address.load(as: UInt16.self))
-      case .int32: writer.writeInteger(address.load(as: Int32.self))
-      case .uint32: writer.writeInteger(address.load(as: UInt32.self))
-      case .int64: writer.writeInteger(address.load(as: Int64.self))
-      case .uint64: writer.writeInteger(address.load(as: UInt64.self))
-      case .float: writer.writeWhole(address.load(as: Float.self))
-      case .double: writer.writeWhole(address.load(as: Double.self))
-      case .bool: writer.writeBool(address.load(as: Bool.self))
+      case .int8: writer.writeInteger(load(Int8.self))
+      case .uint8: writer.writeInteger(load(UInt8.self))
+      case .int16: writer.writeInteger(load(Int16.self))
+      case .uint16: writer.writeInteger(load(UInt16.self))
+      case .int32: writer.writeInteger(load(Int32.self))
+      case .uint32: writer.writeInteger(load(UInt32.self))
+      case .int64: writer.writeInteger(load(Int64.self))
+      case .uint64: writer.writeInteger(load(UInt64.self))
+      case .float: writer.writeWhole(load(Float.self))
+      case .double: writer.writeWhole(load(Double.self))
+      case .bool: writer.writeBool(load(Bool.self))
       }
     }
   }
@@ -83,21 +84,22 @@
     private func read(
       _ number: ObjCType.Number, _ reader: inout CBORReader, to address: UnsafeMutableRawPointer
     ) throws(CBORCodingError) {
+      func store<T: BitwiseCopyable>(_ value: T) { address.storeBytes(of: value, as: T.self) }
       switch number {
-      case .int8: address.storeBytes(of: try readInteger(&reader), as: Int8.self)
-      case .uint8: address.storeBytes(of: try readInteger(&reader), as: UInt8.self)
-      case .int16: address.storeBytes(of: try readInteger(&reader), as: Int16.self)
-      case .uint16: address.storeBytes(of: try readInteger(&reader), as: UInt16.self)
-      case .int32: address.storeBytes(of: try readInteger(&reader), as: Int32.self)
-      case .uint32: address.storeBytes(of: try readInteger(&reader), as: UInt32.self)
-      case .int64: address.storeBytes(of: try readInteger(&reader), as: Int64.self)
-      case .uint64: address.storeBytes(of: try readInteger(&reader), as: UInt64.self)
-      case .float: address.storeBytes(of: Float(try readNumber(&reader)), as: Float.self)
-      case .double: address.storeBytes(of: try readNumber(&reader), as: Double.self)
+      case .int8: store(try readInteger(&reader) as Int8)
+      case .uint8: store(try readInteger(&reader) as UInt8)
+      case .int16: store(try readInteger(&reader) as Int16)
+      case .uint16: store(try readInteger(&reader) as UInt16)
+      case .int32: store(try readInteger(&reader) as Int32)
+      case .uint32: store(try readInteger(&reader) as UInt32)
+      case .int64: store(try readInteger(&reader) as Int64)
+      case .uint64: store(try readInteger(&reader) as UInt64)
+      case .float: store(Float(try readNumber(&reader)))
+      case .double: store(try readNumber(&reader))
       case .bool:
         let start = reader.offset
         guard let value = try head(&reader).boolean else { throw mismatch("a boolean", at: start) }
-        address.storeBytes(of: value, as: Bool.self)
+        store(value)
       }
     }
   }

@@ -29,7 +29,7 @@
     func readArray(count: Int, _ reader: inout CBORReader, _ start: Int) throws(CBORCodingError) -> NSArray {
       let elements = try readElements(count, &reader, start)
       if hasForeignObjects { return NSArray(array: Array(elements)) }
-      return elements.withUnsafeBufferPointer { NSArray(objects: $0.baseAddress, count: $0.count) }
+      return elements.make(NSArray.init(objects:count:))
     }
 
     func readMutableArray(
@@ -39,7 +39,7 @@
       guard let number else {
         let elements = try readElements(count, &reader, start)
         if hasForeignObjects { return NSMutableArray(array: Array(elements)) }
-        return elements.withUnsafeBufferPointer { NSMutableArray(objects: $0.baseAddress, count: $0.count) }
+        return elements.make(NSMutableArray.init(objects:count:))
       }
       // Registered before its elements are read, since one may contain it.
       let array = NSMutableArray()
@@ -57,7 +57,7 @@
       let dictionary =
         hasForeignObjects
         ? NSDictionary(dictionary: Self.swiftDictionary(keys, values))
-        : Self.withPointers(keys, values) { NSDictionary(objects: $0, forKeys: $1, count: count) }
+        : values.make { values, count in keys.make { NSDictionary(objects: values, forKeys: $0, count: $1) } }
       guard dictionary.count == count else { throw corrupt("A dictionary has equal keys", at: start) }
       return dictionary
     }
@@ -70,21 +70,14 @@
       if let number { shared.values[number].state = .beingFilled(dictionary) }
       let (keys, values) = try readPairs(count, &reader, start)
       if number == nil, !hasForeignObjects {
-        dictionary = Self.withPointers(keys, values) { NSMutableDictionary(objects: $0, forKeys: $1, count: count) }
+        dictionary = values.make { values, _ in
+          keys.make { NSMutableDictionary(objects: values, forKeys: $0, count: $1) }
+        }
       } else {
         for index in keys.indices { dictionary.setObject(values[index], forKey: AnyHashable(keys[index])) }
       }
       guard dictionary.count == count else { throw corrupt("A dictionary has equal keys", at: start) }
       return dictionary
-    }
-
-    private static func withPointers<R>(
-      _ keys: ContiguousArray<NSObject>, _ values: ContiguousArray<AnyObject>,
-      _ body: (UnsafePointer<AnyObject>?, UnsafePointer<NSObject>?) -> R
-    ) -> R {
-      keys.withUnsafeBufferPointer { keys in
-        values.withUnsafeBufferPointer { values in body(values.baseAddress, keys.baseAddress) }
-      }
     }
 
     private static func swiftDictionary(
@@ -116,11 +109,9 @@
     func readSet(_ reader: inout CBORReader, _ type: NSSet.Type) throws(CBORCodingError) -> NSSet {
       let start = reader.offset
       let elements = try readHashedElements(&reader)
-      let set = elements.withUnsafeBufferPointer { elements in
+      let set: NSSet =
         type == NSMutableSet.self
-          ? NSMutableSet(objects: elements.baseAddress, count: elements.count)
-          : NSSet(objects: elements.baseAddress, count: elements.count)
-      }
+        ? elements.make(NSMutableSet.init(objects:count:)) : elements.make(NSSet.init(objects:count:))
       guard set.count == elements.count else { throw corrupt("A set has equal elements", at: start) }
       return set
     }
@@ -128,11 +119,9 @@
     func readOrderedSet(_ reader: inout CBORReader, isMutable: Bool) throws(CBORCodingError) -> NSOrderedSet {
       let start = reader.offset
       let elements = try readHashedElements(&reader)
-      let set = elements.withUnsafeBufferPointer { elements in
+      let set: NSOrderedSet =
         isMutable
-          ? NSMutableOrderedSet(objects: elements.baseAddress, count: elements.count)
-          : NSOrderedSet(objects: elements.baseAddress, count: elements.count)
-      }
+        ? elements.make(NSMutableOrderedSet.init(objects:count:)) : elements.make(NSOrderedSet.init(objects:count:))
       guard set.count == elements.count else { throw corrupt("A set has equal elements", at: start) }
       return set
     }
@@ -182,11 +171,8 @@
       let start = reader.offset
       let mark = budget.mark
       let element = try readElement(&reader)
-      guard !hasForeignObjects || element is NSObject else {
-        throw mismatch("an element of a set, or a key", at: start)
-      }
-      let object = unsafeDowncast(element, to: NSObject.self)
-      let hashing = ClassTable.record(of: type(of: object)).pointee.hashing
+      guard let object = element as? NSObject else { throw mismatch("an element of a set, or a key", at: start) }
+      let hashing = ClassTable.record(of: type(of: object)).value.hashing
       guard budget.add(object, hashing, since: mark, to: &elements) else {
         throw corrupt("A \(type(of: object)) is in a set, or a key, which Foundation cannot compare", at: start)
       }
@@ -198,6 +184,13 @@
       guard budget.charge(elements) else {
         throw corrupt("Elements of a set, or keys, have equal hashes beyond chance", at: start)
       }
+    }
+  }
+
+  extension ContiguousArray {
+    /// Lends the elements to an initializer of one of Foundation's collections.
+    fileprivate func make<Collection>(_ initializer: (UnsafePointer<Element>?, Int) -> Collection) -> Collection {
+      withUnsafeBufferPointer { initializer($0.baseAddress, $0.count) }
     }
   }
 #endif

@@ -11,12 +11,10 @@
       key.withUTF8Bytes { utf8 in
         guard isReading else { return nil }
         if fields.left > 0, utf8.count < 24, fields.next &+ utf8.count < bytes.count {
-          let next = bytes.baseAddress.unsafelyUnwrapped + fields.next
-          if next.load(as: UInt8.self) == 0x60 | UInt8(truncatingIfNeeded: utf8.count),
-            utf8.count == 0 || memcmp(next + 1, utf8.baseAddress.unsafelyUnwrapped, utf8.count) == 0
-          {
+          let (start, end) = (fields.next &+ 1, fields.next &+ 1 &+ utf8.count)
+          if bytes[fields.next] == 0x60 | UInt8(truncatingIfNeeded: utf8.count), bytes[start..<end].order(utf8) == 0 {
             fields.isInOrder = true
-            return fields.next &+ utf8.count &+ 1
+            return end
           }
         }
         var encoded = CBORWriter(capacity: utf8.count + CBORWriter.longestHead)
@@ -40,10 +38,10 @@
       return found
     }
 
-    private func locate(encoded key: UnsafeRawBufferPointer) -> Int? {
+    private func locate(encoded key: CBORBytes) -> Int? {
       guard fields.count > 0 else { return nil }
       if fields.left > 0, fields.index == nil, key.count <= bytes.count - fields.next,
-        memcmp(bytes.baseAddress! + fields.next, key.baseAddress!, key.count) == 0
+        bytes[fields.next..<fields.next + key.count].order(key) == 0
       {
         fields.isInOrder = true
         return fields.next + key.count
@@ -126,7 +124,7 @@
       }
     }
 
-    func byteString(forKey key: String) -> UnsafeRawBufferPointer? {
+    func byteString(forKey key: String) -> CBORBytes? {
       guard let offset = locate(key) else { return nil }
       return readField(at: offset, or: nil) { (reader) throws(CBORCodingError) in
         do {
@@ -258,20 +256,20 @@
   final class FieldIndex {
     /// The offset after the last field.
     let end: Int
-    private var fields: ContiguousArray<(key: UnsafeRawBufferPointer, value: Int)> = []
+    private var fields: ContiguousArray<(key: CBORBytes, value: Int)> = []
     /// Field numbers by key, if there are many.
     private var numbers = KeyIndex<Int>()
     /// The field after the last found one.
     private var expected = 0
     private static let few = 16
 
-    init(_ bytes: UnsafeRawBufferPointer, start: Int, count: Int) throws(CBORError) {
+    init(_ bytes: CBORBytes, start: Int, count: Int) throws(CBORError) {
       var reader = CBORReader(bytes, at: start)
       fields.reserveCapacity(count)
       for _ in 0..<count {
         let key = reader.offset
         try reader.skipChecked()
-        fields.append((UnsafeRawBufferPointer(rebasing: bytes[key..<reader.offset]), reader.offset))
+        fields.append((bytes[key..<reader.offset], reader.offset))
         try reader.skipChecked()
       }
       end = reader.offset
@@ -281,7 +279,7 @@
     }
 
     /// The offset of the value with an encoded key.
-    func value(forKey key: UnsafeRawBufferPointer) -> Int? {
+    func value(forKey key: CBORBytes) -> Int? {
       let found =
         if expected < fields.count, fields[expected].key.order(key) == 0 {
           expected

@@ -26,7 +26,7 @@
         reader.move(to: start)
         let bytes = try readBytes(&reader)
         budget.count(bytes.count >> 6)
-        return NSData(bytes: bytes.baseAddress, length: bytes.count)
+        return NSData(bytes: bytes.pointer.baseAddress, length: bytes.count)
       case .array:
         try permit(NSArray.self, false, start)
         return try readArray(count: Int(truncatingIfNeeded: head.argument), &reader, start)
@@ -106,7 +106,7 @@
       let start = reader.offset
       let bytes = try readBytes(&reader)
       guard bytes.count == 16 else { throw mismatch("a UUID of 16 bytes", at: start) }
-      return NSUUID(uuidBytes: bytes.baseAddress!.assumingMemoryBound(to: UInt8.self))
+      return NSUUID(uuidBytes: bytes.pointer.baseAddress!.assumingMemoryBound(to: UInt8.self))
     }
 
     private func readDecimal(_ reader: inout CBORReader) throws(CBORCodingError) -> NSDecimalNumber {
@@ -198,7 +198,7 @@
       }
     }
 
-    func readBytes(_ reader: inout CBORReader) throws(CBORCodingError) -> UnsafeRawBufferPointer {
+    func readBytes(_ reader: inout CBORReader) throws(CBORCodingError) -> CBORBytes {
       let start = reader.offset
       guard let bytes = try? reader.readDefinite(.bytes) else { throw mismatch("bytes", at: start) }
       return bytes
@@ -235,12 +235,12 @@
     func readFoundationValue(
       _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ number: Int?, _ start: Int
     ) throws(CBORCodingError) -> AnyObject {
-      switch record.pointee.form {
+      switch record.value.form {
       case .mutableString: return NSMutableString(string: try readText(&reader))
       case .mutableData:
         let bytes = try readBytes(&reader)
         budget.count(bytes.count >> 6)
-        return NSMutableData(bytes: bytes.baseAddress, length: bytes.count)
+        return NSMutableData(bytes: bytes.pointer.baseAddress, length: bytes.count)
       case .mutableArray: return try readMutableArray(&reader, number, start)
       case .mutableDictionary: return try readMutableDictionary(&reader, number, start)
       case .mutableSet: return try readSet(&reader, NSMutableSet.self)
@@ -291,7 +291,7 @@
     /// Returns the root of an archive as the CBOR of a value, or `nil` if it needs a class. Strings, numbers, data,
     /// dates, URLs, UUIDs and collections of them do not.
     package static func plainRoot(of archive: UnsafeRawBufferPointer) -> Data? {
-      var reader = CBORReader(archive)
+      var reader = CBORReader(CBORBytes(archive))
       var writer = CBORWriter(capacity: archive.count)
       do throws(CBORError) {
         guard try reader.readMapHead() == 1, try reader.readText() == NSKeyedArchiveRootObjectKey else { return nil }
@@ -315,7 +315,7 @@
             guard try reader.readDefinite(head.major) != nil else { return nil }
           default: break
           }
-          writer.append(UnsafeRawBufferPointer(rebasing: archive[start..<reader.offset]))
+          writer.append(reader.bytes[start..<reader.offset])
         }
       } catch {
         return nil

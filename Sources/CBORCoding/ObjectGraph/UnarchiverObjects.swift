@@ -131,16 +131,16 @@
       try readArray(of: 2, &reader)
       let nameStart = reader.offset
       guard let name = try? reader.readDefinite(.text), !name.isEmpty else { throw mismatch("a class", at: nameStart) }
-      let item = UnsafeRawBufferPointer(rebasing: bytes[nameStart..<reader.offset])
+      let item = bytes[nameStart..<reader.offset]
       let record = try record(named: item, at: start)
-      guard let type = record.pointee.anyClass else { throw mismatch("a class", at: nameStart) }
+      guard let type = record.value.anyClass else { throw mismatch("a class", at: nameStart) }
       try permit(type, isElement, start)
-      if requiresSecureCoding, !record.pointee.supportsSecureCoding {
+      if requiresSecureCoding, !record.value.supportsSecureCoding {
         throw corrupt(
           "The class \(ClassDescription.name(of: record)) does not conform to NSSecureCoding, which is required",
           .classNotAllowed, at: start)
       }
-      switch record.pointee.form {
+      switch record.value.form {
       case .object: return try readCoded(record, &reader, start)
       case .foundation: return try readFoundation(record, &reader, start)
       default: return try readFoundationValue(record, &reader, number, start)
@@ -150,12 +150,12 @@
     private func readCoded(
       _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ start: Int
     ) throws(CBORCodingError) -> AnyObject {
-      guard let coding = record.pointee.coding else {
+      guard let coding = record.value.coding else {
         throw corrupt("This class cannot be decoded", .decodingFailed, at: start)
       }
-      if !record.pointee.isNSObject { hasForeignObjects = true }
+      if !record.value.isNSObject { hasForeignObjects = true }
       return try readFields(record, &reader, start) {
-        if let networkingClass = record.pointee.networkingClass {
+        if let networkingClass = record.value.networkingClass {
           let outer = allowed
           defer { allowed = outer }
           // It decodes its fields without naming classes.
@@ -173,7 +173,7 @@
     private func readFoundation(
       _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ start: Int
     ) throws(CBORCodingError) -> AnyObject {
-      let coding = FoundationCoding.all[record.pointee.foundationCoding]
+      let coding = FoundationCoding.all[record.value.foundationCoding]
       return try readFields(record, &reader, start) { coding.decode(self) }
     }
 
@@ -190,7 +190,7 @@
         fields = outer
         depth.leave()
       }
-      if record.pointee.extendsFoundation { try refuseFoundationKeys(start) }
+      if record.value.extendsFoundation { try refuseFoundationKeys(start) }
       let object = body()
       if let failure { throw wrapped(failure) }
       guard let object else {
@@ -226,7 +226,7 @@
     // MARK: Classes
 
     /// The class with a name, given as a text item.
-    func record(named item: UnsafeRawBufferPointer, at start: Int) throws(CBORCodingError) -> ClassRecord.Reference {
+    func record(named item: CBORBytes, at start: Int) throws(CBORCodingError) -> ClassRecord.Reference {
       if names.isEmpty, !ClassNameMap.unarchiving.isUsed, let known = ClassTable.record(named: item) {
         return substitute(for: known)
       }
@@ -251,7 +251,7 @@
 
     @inline(__always)
     private func substitute(for record: ClassRecord.Reference) -> ClassRecord.Reference {
-      guard let type = record.pointee.unarchivedAs else { return record }
+      guard let type = record.value.unarchivedAs else { return record }
       return ClassTable.record(of: type)
     }
   }
@@ -323,9 +323,9 @@
       guard isElement && CBORKeyedUnarchiver.isHarmless(type) || allowed.contains(type) else { return false }
       func add<Collection: NSObject>(_ elements: (Collection) -> [Any]) {
         guard seen.insert(ObjectIdentifier(object)).inserted else { return }
-        for element in elements(unsafeDowncast(object, to: Collection.self)) { waiting.append(element as AnyObject) }
+        for element in elements(object as! Collection) { waiting.append(element as AnyObject) }
       }
-      switch ClassTable.record(of: Swift.type(of: object)).pointee.form {
+      switch ClassTable.record(of: Swift.type(of: object)).value.form {
       case .array, .mutableArray: add { (array: NSArray) in FoundationElements.elements(of: array) }
       case .dictionary, .mutableDictionary:
         add { (dictionary: NSDictionary) in dictionary.allKeys + dictionary.allValues }

@@ -9,7 +9,7 @@ import Testing
     var writer = CBORWriter()
     writer.writeTag(0)
     writer.writeText(text)
-    return try writer.withBytes { bytes in try CBORDecoder().decode(Date.self, from: bytes) }
+    return try writer.withBytes { bytes in try CBORDecoder().decode(Date.self, from: bytes.pointer) }
   }
 
   @Test(arguments: [

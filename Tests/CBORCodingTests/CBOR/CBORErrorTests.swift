@@ -263,7 +263,7 @@ extension CBORItem {
     case .tag(let number, let item):
       var writer = CBORWriter()
       writer.writeTag(number)
-      return writer.withBytes { Array($0) } + item.indefinite
+      return writer.withBytes { $0.array } + item.indefinite
     default: return encoded
     }
   }

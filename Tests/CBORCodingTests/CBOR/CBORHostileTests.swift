@@ -43,7 +43,7 @@ import Testing
         #expect((try? decoder.decode(Everything.self, from: CBOREncoder().encode(value))) != nil)
       }
     }
-    bytes.withUnsafeBytes { bytes in
+    bytes.withBytes { bytes in
       let diagnostic = try? CBORDiagnostic(bytes, limit: 60)
       if let diagnostic { #expect(diagnostic.text.utf8.count < 100) }
       let isWellFormed = Self.readError(bytes) == nil
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  static func readError(_ bytes: UnsafeRawBufferPointer) -> CBORError? {
+  static func readError(_ bytes: CBORBytes) -> CBORError? {
     do throws(CBORError) {
       var reader = CBORReader(bytes, maximumDepth: 516)
       try reader.skip()
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  static func scanError(_ bytes: UnsafeRawBufferPointer) -> CBORError? {
+  static func scanError(_ bytes: CBORBytes) -> CBORError? {
     do throws(CBORError) {
       var tape = CBORTape()
       _ = try CBORScanner.scan(bytes, maximumDepth: 516, into: &tape)

@@ -14,7 +14,7 @@ indirect enum CBORItem {
   case undefined
   case simple(UInt8)
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(CBORError) {
+  init(_ bytes: CBORBytes) throws(CBORError) {
     var reader = CBORReader(bytes, maximumDepth: 64)
     try reader.skip()
     try reader.finish()
@@ -85,7 +85,7 @@ indirect enum CBORItem {
     switch self {
     case .integer(let value): writer.writeInteger(value)
     case .double(let value): writer.writeDouble(value)
-    case .bytes(let bytes): bytes.withUnsafeBytes { writer.writeBytes($0) }
+    case .bytes(let bytes): bytes.withBytes { writer.writeBytes($0) }
     case .text(let text): writer.writeText(text)
     case .array(let items):
       writer.writeArrayHead(count: items.count)
@@ -94,8 +94,8 @@ indirect enum CBORItem {
       writer.writeMapHead(count: entries.count)
       let encoded = entries.map { (key: $0.key.encoded, value: $0.value.encoded) }
       for entry in encoded.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-        entry.key.withUnsafeBytes { writer.append($0) }
-        entry.value.withUnsafeBytes { writer.append($0) }
+        entry.key.withBytes { writer.append($0) }
+        entry.value.withBytes { writer.append($0) }
       }
     case .tag(let number, let item):
       writer.writeTag(number)
@@ -110,6 +110,6 @@ indirect enum CBORItem {
   var encoded: [UInt8] {
     var writer = CBORWriter(capacity: 0)
     write(to: &writer)
-    return writer.withBytes { Array($0) }
+    return writer.withBytes { $0.array }
   }
 }

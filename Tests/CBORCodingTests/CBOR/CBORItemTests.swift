@@ -124,7 +124,7 @@ import Testing
   func encoded(_ value: Double) -> [UInt8] {
     var writer = CBORWriter()
     writer.writeDouble(value)
-    return writer.withBytes { Array($0) }
+    return writer.withBytes { $0.array }
   }
 
   @Test func everyHalfComesBackAndIsWrittenShort() throws {
@@ -139,7 +139,7 @@ import Testing
       writer.writeFloat(value)
       writer.writeDouble(Double(value))
       let expected: [UInt8] = [0xF9, UInt8(bits >> 8), UInt8(bits & 0xFF)]
-      #expect(writer.withBytes { Array($0) } == expected + expected)
+      #expect(writer.withBytes { $0.array } == expected + expected)
     }
   }
 

@@ -13,7 +13,7 @@ import Testing
 
   func check(_ bytes: [UInt8]) {
     let expected = String(validating: bytes, as: UTF8.self) != nil
-    if bytes.withUnsafeBytes({ CBORReader.isUTF8($0) }) != expected {
+    if bytes.withBytes({ CBORReader.isUTF8($0) }) != expected {
       Issue.record("\(bytes) is \(expected ? "" : "not ")UTF-8")
     }
   }
