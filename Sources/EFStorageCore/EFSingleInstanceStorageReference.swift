@@ -128,7 +128,7 @@ final class ReferenceRegistry: @unchecked Sendable {
 
   private func references<Ref: EFSingleInstanceStorageReference>(in slot: Slot) -> [Ref] {
     lock.withLock { _ in
-      (slots[slot] ?? []).compactMap { $0.object.map { unsafeDowncast($0, to: Ref.self) } }
+      (slots[slot] ?? []).compactMap { $0.object.map { $0 as! Ref } }
     }
   }
 

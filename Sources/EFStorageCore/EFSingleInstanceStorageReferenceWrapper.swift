@@ -137,20 +137,11 @@ extension EFSingleInstanceStorageReferenceWrapper where Content: ExpressibleByNi
   }
 #endif
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// Writes a debugging line to the standard error in debug builds of this package. For containers written for EFStorage.
 public func _efStorageLog(_ s: String) {
   #if DEBUG
-    let line = Array("EFStorage \(s)\n".utf8)
     // A failing standard error cannot be reported.
-    _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    try? FileHandle.standardError.write(contentsOf: Data("EFStorage \(s)\n".utf8))
   #endif
 }
 

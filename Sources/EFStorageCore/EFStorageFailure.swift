@@ -68,14 +68,6 @@ extension EFStorageFailure: CustomStringConvertible {
   public var description: String { "\(kind): \(message) (\(underlying))" }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 extension EFStorageFailure {
   /// Calls `body` for every failure of any container in this process, until the observation is cancelled or released.
   /// It runs on the reading or writing thread, before the access returns, without a lock.
@@ -105,9 +97,8 @@ extension EFStorageFailure {
   /// The default of the containers' hooks: writes a line to the standard error, and stops a debug build at a failed
   /// conversion.
   public func reportByDefault() {
-    let line = Array("EFStorage: \(self)\n".utf8)
     // A failing standard error cannot be reported.
-    _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    try? FileHandle.standardError.write(contentsOf: Data("EFStorage: \(self)\n".utf8))
     if kind == .conversion && Self.trapsOnConversionFailureInDebugBuilds { assertionFailure("\(self)") }
   }
 
