@@ -60,8 +60,8 @@ let package = Package(
     // Every call of the C library: files, directories, locks, maps, threads and time.
     .target(name: "Platform", dependencies: ["CPlatform"], swiftSettings: strict),
     // What the coders of both kinds of archives share.
-    .target(name: "FoundationObjects", dependencies: ["Platform"]),
-    .target(name: "CBORCoding", dependencies: ["FoundationObjects"]),
+    .target(name: "FoundationObjects", dependencies: ["Platform"], swiftSettings: strict),
+    .target(name: "CBORCoding", dependencies: ["FoundationObjects"], swiftSettings: strict),
     .target(name: "LMDB", dependencies: ["CLMDB", "CPlatform", "CXXHash", "Platform"], swiftSettings: strict),
     .target(
       name: "LMDBCaching",
@@ -99,10 +99,11 @@ let package = Package(
     .target(
       name: "LMDBCachingImport", dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "Platform"],
       swiftSettings: strict),
-    .target(name: "EFStorageCore"),
+    .target(name: "EFStorageCore", swiftSettings: strict),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
-    .target(name: "FoundationArchives", dependencies: ["CBORCoding", "FoundationObjects", "Platform"]),
+    .target(
+      name: "FoundationArchives", dependencies: ["CBORCoding", "FoundationObjects", "Platform"], swiftSettings: strict),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives", "Platform"]),
     .target(name: "GarageStorage", dependencies: ["LMDB", "Platform"], swiftSettings: strict),
     .target(

@@ -104,6 +104,6 @@ package struct KeyBytes: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) {
     var key = key
-    key.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    key.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 }

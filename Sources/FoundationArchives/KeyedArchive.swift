@@ -120,7 +120,7 @@ package enum KeyedArchive {
     private let objects: [Any]
 
     init(_ data: Data) throws {
-      let list = try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
+      let list = try unsafe PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
       guard let objects = list?["$objects"] as? [Any] else {
         throw KeyedArchiveError("The property list is no archive of NSKeyedArchiver.")
       }

@@ -154,7 +154,7 @@ extension PlainValue {
       self = .bool(number.boolValue)
       return
     }
-    switch UInt8(bitPattern: number.objCType.pointee) {
+    switch unsafe UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "d"), UInt8(ascii: "f"): self = .double(number.doubleValue)
     case UInt8(ascii: "Q"):
       self = Int64(exactly: number.uint64Value).map { .integer($0) } ?? .unsigned(number.uint64Value)

@@ -53,24 +53,24 @@ struct CBORCodingPath: ~Copyable {
   /// Pushes a value without a key, in a single value container.
   @inline(__always)
   mutating func push(under parent: Reference) -> Reference {
-    push(parent, .none, 0, nil, CBORCodingKey.self)
+    unsafe push(parent, .none, 0, nil, CBORCodingKey.self)
   }
 
   @inline(__always)
   mutating func push(index: Int, under parent: Reference) -> Reference {
-    push(parent, .index, index, nil, CBORCodingKey.self)
+    unsafe push(parent, .index, index, nil, CBORCodingKey.self)
   }
 
   /// Pushes a key that stays in place until the pop.
   @inline(__always)
   mutating func push<Key: CodingKey>(borrowing key: UnsafePointer<Key>, under parent: Reference) -> Reference {
-    push(parent, .borrowed, 0, UnsafeRawPointer(key), Key.self)
+    unsafe push(parent, .borrowed, 0, UnsafeRawPointer(key), Key.self)
   }
 
   /// Pushes a copied key, for a container or coder without a known end.
   mutating func push(copying key: any CodingKey, under parent: Reference) -> Reference {
     ownedKeys.append(key)
-    return push(parent, .owned, ownedKeys.count - 1, nil, CBORCodingKey.self)
+    return unsafe push(parent, .owned, ownedKeys.count - 1, nil, CBORCodingKey.self)
   }
 
   @inline(__always)
@@ -78,7 +78,8 @@ struct CBORCodingPath: ~Copyable {
     _ parent: Reference, _ kind: Element.Kind, _ index: Int, _ pointer: UnsafeRawPointer?, _ type: any CodingKey.Type
   ) -> Reference {
     let depth = Int32(truncatingIfNeeded: depth(of: parent) &+ 1)
-    elements.append(Element(parent: parent, depth: depth, kind: kind, index: index, pointer: pointer, type: type))
+    unsafe elements.append(
+      Element(parent: parent, depth: depth, kind: kind, index: index, pointer: pointer, type: type))
     return Reference(truncatingIfNeeded: elements.count &- 1)
   }
 
@@ -105,7 +106,7 @@ struct CBORCodingPath: ~Copyable {
     case .owned: return element.index < ownedKeys.count ? ownedKeys[element.index] : nil
     case .borrowed:
       func load<Key: CodingKey>(_ type: Key.Type) -> any CodingKey {
-        element.pointer.unsafelyUnwrapped.assumingMemoryBound(to: type).pointee
+        unsafe element.pointer.unsafelyUnwrapped.assumingMemoryBound(to: type).pointee
       }
       return load(element.type)
     }
@@ -136,18 +137,18 @@ struct CBORCodingKey: CodingKey {
   private let pointer: UnsafeMutablePointer<Value>
 
   init(_ value: consuming Value) {
-    pointer = .allocate(capacity: 1)
-    pointer.initialize(to: value)
+    unsafe pointer = .allocate(capacity: 1)
+    unsafe pointer.initialize(to: value)
   }
 
   /// The cell with an ``address``.
-  @unsafe init(address: UInt) { pointer = UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped }
+  @unsafe init(address: UInt) { unsafe pointer = unsafe UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped }
 
-  var address: UInt { UInt(bitPattern: pointer) }
+  var address: UInt { unsafe UInt(bitPattern: pointer) }
 
   @inline(__always) var value: Value {
-    unsafeAddress { UnsafePointer(pointer) }
-    nonmutating unsafeMutableAddress { pointer }
+    unsafeAddress { unsafe UnsafePointer(pointer) }
+    nonmutating unsafeMutableAddress { unsafe pointer }
   }
 }
 
@@ -161,27 +162,27 @@ extension CBORCell: @unchecked Sendable where Value: Sendable & ~Copyable {}
 
   init(capacity: Int = 16) {
     self.capacity = max(capacity, 1)
-    base = .allocate(capacity: self.capacity)
+    unsafe base = .allocate(capacity: self.capacity)
   }
 
-  deinit { base.deallocate() }
+  deinit { unsafe base.deallocate() }
 
   @inline(__always)
   subscript(index: Int) -> Element {
     get {
       precondition(UInt(bitPattern: index) < UInt(bitPattern: count))
-      return base[index]
+      return unsafe base[index]
     }
     _modify {
       precondition(UInt(bitPattern: index) < UInt(bitPattern: count))
-      yield &base[index]
+      yield unsafe &base[index]
     }
   }
 
   @inline(__always)
   mutating func append(_ element: Element) {
     if count == capacity { grow() }
-    (base + count).initialize(to: element)
+    unsafe (base + count).initialize(to: element)
     count &+= 1
   }
 
@@ -189,7 +190,7 @@ extension CBORCell: @unchecked Sendable where Value: Sendable & ~Copyable {}
   mutating func removeLast() -> Element {
     precondition(count > 0)
     count &-= 1
-    return base[count]
+    return unsafe base[count]
   }
 
   @inline(__always)
@@ -203,8 +204,8 @@ extension CBORCell: @unchecked Sendable where Value: Sendable & ~Copyable {}
   mutating func sort(from start: Int, by precedes: (Element, Element) -> Bool) {
     precondition(start >= 0 && start <= count)
     guard count - start <= 20 else {
-      var list = UnsafeMutableBufferPointer(start: base + start, count: count - start)
-      return list.sort(by: precedes)
+      var list = unsafe UnsafeMutableBufferPointer(start: base + start, count: count - start)
+      return unsafe list.sort(by: precedes)
     }
     for sorted in start..<count {
       let element = self[sorted]
@@ -220,9 +221,9 @@ extension CBORCell: @unchecked Sendable where Value: Sendable & ~Copyable {}
   @inline(never)
   private mutating func grow() {
     let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity * 2)
-    larger.update(from: base, count: count)
-    base.deallocate()
-    base = larger
+    unsafe larger.update(from: base, count: count)
+    unsafe base.deallocate()
+    unsafe base = unsafe larger
     capacity *= 2
   }
 }

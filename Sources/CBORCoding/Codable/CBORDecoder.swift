@@ -49,7 +49,7 @@ public struct CBORDecoder: Sendable {
   }
 
   package func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
-    try decode(type, from: CBORBytes(bytes))
+    try unsafe decode(type, from: CBORBytes(bytes))
   }
 
   private func decode<T: Decodable>(_ type: T.Type, from bytes: CBORBytes) throws -> T {
@@ -251,10 +251,10 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         guard case .otherForm = error else { throw error.decodingError(type, codingPath + [key]) }
       }
     }
-    return try withUnsafePointer(to: key) { key in
+    return try unsafe withUnsafePointer(to: key) { key in
       let mark = session.path.mark
       defer { session.path.pop(to: mark) }
-      return try session.value(type, at: position, path: session.path.push(borrowing: key, under: map.path))
+      return try unsafe session.value(type, at: position, path: session.path.push(borrowing: key, under: map.path))
     }
   }
 

@@ -52,7 +52,7 @@ public struct CBOREncoder: Sendable {
     defer { CBOREncodingBuffer.end(&buffer) }
     try buffer.encodeRoot(value, self)
     return buffer.writer.withBytes { bytes in
-      do throws(E) { return .success(try body(bytes.pointer)) } catch { return .failure(error) }
+      do throws(E) { return unsafe .success(try body(bytes.pointer)) } catch { return .failure(error) }
     }
   }
 }
@@ -140,8 +140,8 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
     let mark = buffer.mark
     try buffer.beginEntry(key, serial)
-    try withUnsafePointer(to: key) { key in
-      let path = buffer.session.path.push(borrowing: key, under: buffer.top.path)
+    try unsafe withUnsafePointer(to: key) { key in
+      let path = unsafe buffer.session.path.push(borrowing: key, under: buffer.top.path)
       try buffer.encodeValue(value, path: path, mark: mark)
     }
   }

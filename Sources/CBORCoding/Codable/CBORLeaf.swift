@@ -87,7 +87,7 @@ enum CBORLeaf: UInt8 {
   /// Reinterprets a value whose type is known to be `Target`.
   @inline(__always)
   static func cast<Source, Target>(_ value: Source, to type: Target.Type) -> Target {
-    withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Target.self).pointee }
+    unsafe withUnsafePointer(to: value) { unsafe UnsafeRawPointer($0).assumingMemoryBound(to: Target.self).pointee }
   }
 
   /// A power of two that leaves most slots empty, so that unknown types are recognized at once.
@@ -146,8 +146,8 @@ enum CBORUnorderedType {
   /// The second word of a structure's metadata, by Swift's ABI; `nil` for other types.
   @inline(__always)
   private static func description<T>(of type: T.Type) -> UInt? {
-    let metadata = unsafeBitCast(type, to: UnsafePointer<UInt>.self)
-    return metadata[0] == structureKind ? metadata[1] : nil
+    let metadata = unsafe unsafeBitCast(type, to: UnsafePointer<UInt>.self)
+    return unsafe metadata[0] == structureKind ? metadata[1] : nil
   }
 
   private static let structureKind: UInt = 0x200

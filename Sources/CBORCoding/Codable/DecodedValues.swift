@@ -215,7 +215,7 @@ extension CBORDecodingSession {
     document.skipTags(&position)
     let head = document.readHead(&position)
     switch head.major {
-    case .bytes: return Data(document.readContent(head, &position).pointer)
+    case .bytes: return unsafe Data(document.readContent(head, &position).pointer)
     // `Data`'s own encoding is an array of numbers.
     case .array: return nil
     default: throw head.mismatch
@@ -229,7 +229,7 @@ extension CBORDecodingSession {
     guard head.major == .bytes else { return nil }
     let bytes = document.readContent(head, &position)
     guard bytes.count == 16 else { throw .corrupted("A UUID has 16 bytes, and not \(bytes.count).") }
-    return UUID(uuid: bytes.pointer.loadUnaligned(as: uuid_t.self))
+    return unsafe UUID(uuid: bytes.pointer.loadUnaligned(as: uuid_t.self))
   }
 
   func url(at position: CBORPosition) throws(CBORValueError) -> URL? {

@@ -12,7 +12,7 @@ struct CBORHead: Equatable {
   let argument: UInt64
 
   // Three bits for eight cases with consecutive raw values.
-  @inline(__always) var major: CBORMajorType { unsafeBitCast(initialByte >> 5, to: CBORMajorType.self) }
+  @inline(__always) var major: CBORMajorType { unsafe unsafeBitCast(initialByte >> 5, to: CBORMajorType.self) }
   @inline(__always) var information: UInt8 { initialByte & 0x1F }
   @inline(__always) var isIndefinite: Bool { information == Self.indefinite }
   @inline(__always) var isBreak: Bool { initialByte == Self.breakByte }
@@ -107,14 +107,14 @@ extension String {
   /// A string from bytes, with invalid UTF-8 replaced. Binding the bytes to a type first is a quarter faster.
   @inline(__always)
   init(utf8 bytes: CBORBytes) {
-    self.init(decoding: bytes.pointer.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+    unsafe self.init(decoding: bytes.pointer.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
   }
 
   /// Calls `body` with the string's UTF-8, without a copy for native strings.
   @inline(__always)
   func withUTF8Bytes<R>(_ body: (CBORBytes) -> R) -> R {
-    let result = utf8.withContiguousStorageIfAvailable { body(CBORBytes(UnsafeRawBufferPointer($0))) }
-    return result ?? Array(utf8).withUnsafeBytes { body(CBORBytes($0)) }
+    let result = unsafe utf8.withContiguousStorageIfAvailable { unsafe body(CBORBytes(UnsafeRawBufferPointer($0))) }
+    return unsafe result ?? Array(utf8).withUnsafeBytes { unsafe body(CBORBytes($0)) }
   }
 
   /// The string for messages: quoted, and cut if it is long.
@@ -129,27 +129,27 @@ extension String {
 
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer) {
-    base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
+    unsafe base = unsafe bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
     count = bytes.count
   }
 
-  static var none: CBORBytes { CBORBytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
+  static var none: CBORBytes { unsafe CBORBytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
   @inline(__always) var isEmpty: Bool { count == 0 }
-  var array: [UInt8] { Array(pointer) }
+  var array: [UInt8] { unsafe Array(pointer) }
   /// For calls that need a pointer.
-  @inline(__always) var pointer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+  @inline(__always) var pointer: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
 
   @inline(__always)
   subscript(offset: Int) -> UInt8 {
     precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
-    return base.load(fromByteOffset: offset, as: UInt8.self)
+    return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
   }
 
   @inline(__always)
   subscript(range: Range<Int>) -> CBORBytes {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
-    return CBORBytes(UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
+    return unsafe CBORBytes(UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
   }
 
   @inline(__always)
@@ -159,27 +159,27 @@ extension String {
   @inline(__always)
   func load<Number: FixedWidthInteger & BitwiseCopyable>(_ type: Number.Type, at offset: Int) -> Number {
     precondition(offset >= 0 && offset <= count &- MemoryLayout<Number>.size)
-    return Number(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: Number.self))
+    return unsafe Number(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: Number.self))
   }
 
   /// The order of text with these bytes in deterministic encoding: by length, then by byte. Negative if this is first.
   @inline(__always)
   func order(_ other: CBORBytes) -> Int {
-    count == other.count ? Int(memcmp(base, other.base, count)) : count &- other.count
+    unsafe count == other.count ? Int(memcmp(base, other.base, count)) : count &- other.count
   }
 
   /// The order of the bytes at two offsets.
   @inline(__always)
   func order(_ first: Int, _ second: Int, count length: Int) -> Int {
     precondition(first >= 0 && second >= 0 && length >= 0 && max(first, second) <= count &- length)
-    return Int(memcmp(base + first, base + second, length))
+    return unsafe Int(memcmp(base + first, base + second, length))
   }
 }
 
 extension RawSpan {
   @inline(__always)
   func withBytes<R, E: Error>(_ body: (CBORBytes) throws(E) -> R) throws(E) -> R {
-    try withUnsafeBytes { (bytes) throws(E) in try body(CBORBytes(bytes)) }
+    try unsafe withUnsafeBytes { (bytes) throws(E) in try unsafe body(CBORBytes(bytes)) }
   }
 }
 

@@ -14,18 +14,18 @@ import Foundation
 
   init(capacity: Int = 256) {
     self.capacity = max(capacity, 16)
-    base = Self.allocated(malloc(self.capacity))
+    unsafe base = unsafe Self.allocated(malloc(self.capacity))
   }
 
-  deinit { free(base) }
+  deinit { unsafe free(base) }
 
   /// Lends the written bytes to `body`.
   @inline(__always)
   func withBytes<R, E: Error>(_ body: (CBORBytes) throws(E) -> R) throws(E) -> R {
-    try body(CBORBytes(UnsafeRawBufferPointer(start: base, count: count)))
+    try unsafe body(CBORBytes(UnsafeRawBufferPointer(start: base, count: count)))
   }
 
-  var data: Data { Data(bytes: base, count: count) }
+  var data: Data { unsafe Data(bytes: base, count: count) }
 
   mutating func removeAll() { count = 0 }
 
@@ -40,20 +40,20 @@ import Foundation
   @inline(never)
   private mutating func grow(_ additional: Int) {
     capacity = max(capacity * 2, count + additional)
-    base = Self.allocated(realloc(base, capacity))
+    unsafe base = unsafe Self.allocated(realloc(base, capacity))
   }
 
   /// As everywhere in Swift, running out of memory is fatal.
   private static func allocated(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer {
-    guard let pointer else { fatalError("CBORWriter is out of memory.") }
-    return pointer
+    guard let pointer = unsafe pointer else { fatalError("CBORWriter is out of memory.") }
+    return unsafe pointer
   }
 
   /// Appends items encoded elsewhere.
   @inline(__always)
   mutating func append(_ bytes: CBORBytes) {
     reserve(bytes.count)
-    UnsafeMutableRawBufferPointer(start: base + count, count: bytes.count).copyMemory(from: bytes.pointer)
+    unsafe UnsafeMutableRawBufferPointer(start: base + count, count: bytes.count).copyMemory(from: bytes.pointer)
     count &+= bytes.count
   }
 
@@ -83,8 +83,8 @@ import Foundation
   private mutating func widenHead(_ major: CBORMajorType, _ count: UInt64, at start: Int) -> Int {
     let distance = Self.headLength(count) - 1
     reserve(distance)
-    let contents = base + start + 1
-    (contents + distance).copyMemory(from: contents, byteCount: self.count - start - 1)
+    let contents = unsafe base + start + 1
+    unsafe (contents + distance).copyMemory(from: contents, byteCount: self.count - start - 1)
     self.count += distance
     _ = put(major, count, at: start)
     return distance
@@ -121,7 +121,7 @@ import Foundation
   @inline(__always)
   private mutating func store<Bits: BitwiseCopyable>(_ bits: Bits, at offset: Int) {
     assert(offset >= 0 && offset + MemoryLayout<Bits>.size <= capacity)
-    base.storeBytes(of: bits, toByteOffset: offset, as: Bits.self)
+    unsafe base.storeBytes(of: bits, toByteOffset: offset, as: Bits.self)
   }
 
   /// The length of the head with this argument.
@@ -228,7 +228,7 @@ extension CBORWriter {
 
   mutating func writeUUID(_ uuid: UUID) {
     writeTag(CBORTag.uuid)
-    withUnsafeBytes(of: uuid.uuid) { writeBytes(CBORBytes($0)) }
+    unsafe withUnsafeBytes(of: uuid.uuid) { unsafe writeBytes(CBORBytes($0)) }
   }
 
   // MARK: Containers, tags and simple values

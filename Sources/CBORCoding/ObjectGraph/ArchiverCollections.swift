@@ -101,7 +101,7 @@
       let elements = payload(of: value, as: Self.self)
       archiver.writer.writeArrayHead(count: elements.count)
       if Element.self == String.self {
-        for text in unsafeBitCast(elements, to: [String].self) { archiver.writer.writeText(text) }
+        for text in unsafe unsafeBitCast(elements, to: [String].self) { archiver.writer.writeText(text) }
       } else {
         for element in elements where archiver.failure == nil { archiver.write(element) }
       }
@@ -146,7 +146,7 @@
       }
       var elements: [Any] = []
       elements.reserveCapacity(set.count)
-      set.enumerateObjects { element, _ in elements.append(element) }
+      unsafe set.enumerateObjects { element, _ in elements.append(element) }
       return elements
     }
 

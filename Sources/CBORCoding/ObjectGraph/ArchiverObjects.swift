@@ -192,7 +192,7 @@
     }
 
     private func encode<Coded: NSCoding>(_ object: AnyObject, as type: Coded.Type) {
-      unsafeBitCast(object, to: Coded.self).encode(with: self)
+      unsafe unsafeBitCast(object, to: Coded.self).encode(with: self)
     }
 
     private func writeName(of record: ClassRecord.Reference) -> Bool {
@@ -304,7 +304,7 @@
         if stated.value.form != .foundationCluster { return writeObject(object, stated) }
       }
       // Foundation's collections box Swift values, and unbox them on access.
-      let opened = NSArray(objects: [object], count: 1).object(at: 0)
+      let opened = unsafe NSArray(objects: [object], count: 1).object(at: 0)
       if ClassTable.record(of: type(of: opened)).value.form != .foundationCluster { return write(opened) }
       fail(
         """
@@ -344,7 +344,7 @@
     /// Avoids converting `NSData` to `Data`, which takes a thousand times as long.
     mutating func writeBytes(contentsOf data: NSData) {
       let count = data.length
-      writeBytes(CBORBytes(UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count)))
+      unsafe writeBytes(CBORBytes(UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count)))
     }
   }
 
@@ -358,7 +358,7 @@
     mutating func writeWhole(_ value: Double) { writeInitialByte(0xFB, value.bitPattern) }
 
     mutating func writeNumber(_ number: NSNumber) {
-      switch UInt8(bitPattern: number.objCType.pointee) {
+      switch unsafe UInt8(bitPattern: number.objCType.pointee) {
       case UInt8(ascii: "d"): writeWhole(number.doubleValue)
       case UInt8(ascii: "f"): writeWhole(number.floatValue)
       case UInt8(ascii: "Q"): writeInteger(number.uint64Value)

@@ -89,7 +89,7 @@
       ofRootObject object: Any, _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws -> Result<R, E> {
       try archive(object).writer.withBytes { bytes in
-        do throws(E) { return .success(try body(bytes.pointer)) } catch { return .failure(error) }
+        do throws(E) { return unsafe .success(try body(bytes.pointer)) } catch { return .failure(error) }
       }
     }
 
@@ -168,7 +168,7 @@
     }
 
     public override func encodeBytes(_ bytes: UnsafePointer<UInt8>?, length: Int, forKey key: String) {
-      if beginField(key) { write(bytes, length) }
+      if beginField(key) { unsafe write(bytes, length) }
     }
 
     // MARK: NSCoder, without keys
@@ -189,21 +189,21 @@
 
     /// Decode with `decodeData()`.
     public override func encodeBytes(_ bytes: UnsafeRawPointer?, length: Int) {
-      if beginUnkeyedField() { write(bytes, length) }
+      if beginUnkeyedField() { unsafe write(bytes, length) }
     }
 
     private func write(_ bytes: UnsafeRawPointer?, _ length: Int) {
-      writer.writeBytes(CBORBytes(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : length)))
+      unsafe writer.writeBytes(CBORBytes(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : length)))
     }
 
     /// Supports the numbers `c C s S i I l L q Q f d B` and arrays of them, such as `[3d]`.
     public override func encodeValue(ofObjCType type: UnsafePointer<CChar>, at address: UnsafeRawPointer) {
       guard beginUnkeyedField() else { return }
-      let name = String(cString: type)
+      let name = unsafe String(cString: type)
       guard let type = ObjCType(name) else {
         return fail("Values of the Objective-C type \(name) cannot be encoded.")
       }
-      write(type, at: address)
+      unsafe write(type, at: address)
     }
   }
 

@@ -69,7 +69,7 @@
     package static func read<R>(
       _ bytes: UnsafeRawBufferPointer, _ body: (CBORKeyedUnarchiver) throws -> R
     ) throws -> R {
-      let unarchiver = try CBORKeyedUnarchiver(CBORBytes(bytes), owned: nil)
+      let unarchiver = try unsafe CBORKeyedUnarchiver(CBORBytes(bytes), owned: nil)
       defer { unarchiver.invalidate() }
       return try body(unarchiver)
     }
@@ -97,7 +97,7 @@
     ///
     /// - Throws: As ``unarchivedObject(ofClass:from:)``.
     public static func unarchivedObject(ofClasses classes: [AnyClass], from data: Data) throws -> Any? {
-      try data.withUnsafeBytes { bytes in try read(bytes) { try $0.root(of: classes) } }
+      try unsafe data.withUnsafeBytes { bytes in try unsafe read(bytes) { try $0.root(of: classes) } }
     }
 
     /// Ends decoding. Later calls read nothing.
@@ -182,14 +182,14 @@
     public override func withDecodedUnsafeBytes<Result>(
       forKey key: String, body: (UnsafeRawBufferPointer?) throws -> Result
     ) rethrows -> Result {
-      try body(byteString(forKey: key)?.pointer)
+      try unsafe body(byteString(forKey: key)?.pointer)
     }
 
     @available(swift, deprecated: 9999, renamed: "withDecodedUnsafeBytes(forKey:body:)")
     public override func withDecodedUnsafeBufferPointer<Result>(
       forKey key: String, body: (UnsafeBufferPointer<UInt8>?) throws -> Result
     ) rethrows -> Result {
-      try body(byteString(forKey: key)?.pointer.assumingMemoryBound(to: UInt8.self))
+      try unsafe body(byteString(forKey: key)?.pointer.assumingMemoryBound(to: UInt8.self))
     }
 
     // MARK: NSCoder, without keys: in the order of encoding. A value that is not there is an error.
@@ -199,12 +199,12 @@
 
     public override func decodeData() -> Data? {
       guard let data = nextValue(of: AllowedClasses(NSData.self)) as? NSData else { return nil }
-      return Data(bytes: data.bytes, count: data.length)
+      return unsafe Data(bytes: data.bytes, count: data.length)
     }
 
     /// Supports the types of `encodeValue(ofObjCType:at:)`. The memory must be initialized.
     public override func decodeValue(ofObjCType type: UnsafePointer<CChar>, at address: UnsafeMutableRawPointer) {
-      readNext(ObjCType(String(cString: type)), at: address)
+      unsafe readNext(ObjCType(String(cString: type)), at: address)
     }
 
     private static var propertyList: AllowedClasses {

@@ -56,7 +56,7 @@
 
     @inline(__always)
     private static func slots(_ table: borrowing Atomic<UInt>) -> CBORCell<RecordSlots> {
-      CBORCell(address: table.load(ordering: .acquiring))
+      unsafe CBORCell(address: table.load(ordering: .acquiring))
     }
 
     private static func add(
@@ -110,14 +110,14 @@
 
     init(capacity: Int) {
       self.capacity = capacity
-      slots = .allocate(capacity: capacity)
-      for index in 0..<capacity { (slots + index).initialize(to: Atomic(0)) }
+      unsafe slots = .allocate(capacity: capacity)
+      for index in 0..<capacity { unsafe (slots + index).initialize(to: Atomic(0)) }
     }
 
     /// The slot of a hash, or of the number after a slot's.
     @inline(__always)
     private subscript(number: Int) -> Atomic<UInt> {
-      unsafeAddress { UnsafePointer(slots + (number & (capacity &- 1))) }
+      unsafeAddress { unsafe UnsafePointer(slots + (number & (capacity &- 1))) }
     }
 
     /// Limits the load to one half, to keep lookups short.
@@ -127,7 +127,7 @@
     func find(hash: Int, where matches: (ClassRecord.Reference) -> Bool) -> ClassRecord.Reference? {
       var index = hash
       while case let address = self[index].load(ordering: .acquiring), address != 0 {
-        let record = ClassRecord.Reference(address: address)
+        let record = unsafe ClassRecord.Reference(address: address)
         if matches(record) { return record }
         index &+= 1
       }
@@ -148,7 +148,7 @@
       for index in 0..<capacity {
         let address = self[index].load(ordering: .relaxed)
         guard address != 0 else { continue }
-        let record = ClassRecord.Reference(address: address)
+        let record = unsafe ClassRecord.Reference(address: address)
         grown.insert(record, hash: hash(record))
       }
       return grown

@@ -75,7 +75,7 @@
       make(NSIndexPath.self) { path, coder in
         coder.encode((0..<path.length).map { path.index(atPosition: $0) }, forKey: "indexes")
       } decode: { coder in
-        coder.integers(forKey: "indexes").map { NSIndexPath(indexes: $0, length: $0.count) }
+        coder.integers(forKey: "indexes").map { unsafe NSIndexPath(indexes: $0, length: $0.count) }
       },
       make(NSAffineTransform.self) { transform, coder in
         let matrix = transform.transformStruct
@@ -100,22 +100,22 @@
       (NSValue(range: NSRange()), ObjCType(.int64, count: 2)), (NSValue(point: NSPoint()), ObjCType(.double, count: 2)),
       (NSValue(size: NSSize()), ObjCType(.double, count: 2)), (NSValue(rect: NSRect()), ObjCType(.double, count: 4)),
       (NSValue(edgeInsets: NSEdgeInsets()), ObjCType(.double, count: 4)),
-    ].map { (String(cString: $0.objCType), $1) }
+    ].map { unsafe (String(cString: $0.objCType), $1) }
 
     private static func type(_ name: String) -> ObjCType? {
       structures.first { $0.name == name }?.type ?? ObjCType(name)
     }
 
     private static func encode(_ value: NSValue, _ coder: CBORKeyedArchiver) {
-      let name = String(cString: value.objCType)
+      let name = unsafe String(cString: value.objCType)
       guard let type = type(name) else {
         return coder.fail("A value of the Objective-C type \(name) cannot be archived.")
       }
       coder.encode(name as String?, forKey: "type")
       guard coder.beginField("value") else { return }
-      withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.stride) { buffer in
-        value.getValue(buffer.baseAddress!)
-        coder.write(type, at: buffer.baseAddress!)
+      unsafe withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.stride) { buffer in
+        unsafe value.getValue(buffer.baseAddress!)
+        unsafe coder.write(type, at: buffer.baseAddress!)
       }
     }
 
@@ -124,16 +124,16 @@
       guard let name = coder.string(forKey: "type"), let type = type(name), let value = coder.locate("value"),
         type.count ?? 1 <= coder.bytes.count
       else { return nil }
-      return withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.stride) { buffer in
-        guard coder.read(type, at: value, to: buffer.baseAddress!) else { return nil }
-        func load<T>(_ type: T.Type = T.self) -> T { buffer.load(as: type) }
+      return unsafe withUnsafeTemporaryAllocation(byteCount: max(type.size, 1), alignment: type.stride) { buffer in
+        guard unsafe coder.read(type, at: value, to: buffer.baseAddress!) else { return nil }
+        func load<T>(_ type: T.Type = T.self) -> T { unsafe buffer.load(as: type) }
         switch name {
         case structures[0].name: return NSValue(range: load())
         case structures[1].name: return NSValue(point: load())
         case structures[2].name: return NSValue(size: load())
         case structures[3].name: return NSValue(rect: load())
         case structures[4].name: return NSValue(edgeInsets: load())
-        default: return NSValue(bytes: buffer.baseAddress!, objCType: name)
+        default: return unsafe NSValue(bytes: buffer.baseAddress!, objCType: name)
         }
       }
     }
@@ -143,7 +143,7 @@
     /// Writes each range's start and length, in ascending order.
     private static func encode(_ set: NSIndexSet, _ coder: CBORKeyedArchiver) {
       var numbers: [Int] = []
-      set.enumerateRanges { range, _ in numbers += [range.location, range.length] }
+      unsafe set.enumerateRanges { range, _ in numbers += [range.location, range.length] }
       coder.encode(numbers, forKey: "ranges")
     }
 
@@ -157,7 +157,7 @@
     fileprivate func read(_ type: ObjCType, at offset: Int, to address: UnsafeMutableRawPointer) -> Bool {
       var reader = CBORReader(bytes, at: offset)
       do {
-        try read(type, &reader, to: address)
+        try unsafe read(type, &reader, to: address)
         return true
       } catch {
         failWithError(error)
@@ -182,7 +182,7 @@
         coder.encode(set.bitmapRepresentation as Any?, forKey: "bitmap")
       } decode: { coder in
         coder.decodeObject(of: NSData.self, forKey: "bitmap").flatMap { bitmap in
-          NSCharacterSet.checked(bitmap: Data(bytes: bitmap.bytes, count: bitmap.length))
+          unsafe NSCharacterSet.checked(bitmap: Data(bytes: bitmap.bytes, count: bitmap.length))
         }
       },
       make(NSRegularExpression.self) { expression, coder in
@@ -212,7 +212,7 @@
       var location = 0
       while location < string.length {
         var range = NSRange()
-        let found = string.attributes(at: location, effectiveRange: &range)
+        let found = unsafe string.attributes(at: location, effectiveRange: &range)
         attributes.append(NSDictionary(dictionary: Dictionary(uniqueKeysWithValues: found.map { ($0.rawValue, $1) })))
         lengths.append(range.location + range.length - location)
         location = range.location + range.length

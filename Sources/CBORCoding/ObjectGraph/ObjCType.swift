@@ -53,11 +53,11 @@
   extension CBORKeyedArchiver {
     func write(_ type: ObjCType, at address: UnsafeRawPointer) {
       if let count = type.count { writer.writeArrayHead(count: count) }
-      for index in 0..<(type.count ?? 1) { write(type.number, at: address + index * type.stride) }
+      for index in 0..<(type.count ?? 1) { unsafe write(type.number, at: address + index * type.stride) }
     }
 
     private func write(_ number: ObjCType.Number, at address: UnsafeRawPointer) {
-      func load<T: BitwiseCopyable>(_ type: T.Type) -> T { address.load(as: type) }
+      func load<T: BitwiseCopyable>(_ type: T.Type) -> T { unsafe address.load(as: type) }
       switch number {
       case .int8: writer.writeInteger(load(Int8.self))
       case .uint8: writer.writeInteger(load(UInt8.self))
@@ -78,13 +78,13 @@
     func read(_ type: ObjCType, _ reader: inout CBORReader, to address: UnsafeMutableRawPointer) throws(CBORCodingError)
     {
       if let count = type.count { try readArray(of: count, &reader) }
-      for index in 0..<(type.count ?? 1) { try read(type.number, &reader, to: address + index * type.stride) }
+      for index in 0..<(type.count ?? 1) { try unsafe read(type.number, &reader, to: address + index * type.stride) }
     }
 
     private func read(
       _ number: ObjCType.Number, _ reader: inout CBORReader, to address: UnsafeMutableRawPointer
     ) throws(CBORCodingError) {
-      func store<T: BitwiseCopyable>(_ value: T) { address.storeBytes(of: value, as: T.self) }
+      func store<T: BitwiseCopyable>(_ value: T) { unsafe address.storeBytes(of: value, as: T.self) }
       switch number {
       case .int8: store(try readInteger(&reader) as Int8)
       case .uint8: store(try readInteger(&reader) as UInt8)

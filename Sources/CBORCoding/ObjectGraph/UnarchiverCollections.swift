@@ -29,7 +29,7 @@
     func readArray(count: Int, _ reader: inout CBORReader, _ start: Int) throws(CBORCodingError) -> NSArray {
       let elements = try readElements(count, &reader, start)
       if hasForeignObjects { return NSArray(array: Array(elements)) }
-      return elements.make(NSArray.init(objects:count:))
+      return unsafe elements.make(NSArray.init(objects:count:))
     }
 
     func readMutableArray(
@@ -39,7 +39,7 @@
       guard let number else {
         let elements = try readElements(count, &reader, start)
         if hasForeignObjects { return NSMutableArray(array: Array(elements)) }
-        return elements.make(NSMutableArray.init(objects:count:))
+        return unsafe elements.make(NSMutableArray.init(objects:count:))
       }
       // Registered before its elements are read, since one may contain it.
       let array = NSMutableArray()
@@ -55,9 +55,11 @@
     func readDictionary(count: Int, _ reader: inout CBORReader, _ start: Int) throws(CBORCodingError) -> NSDictionary {
       let (keys, values) = try readPairs(count, &reader, start)
       let dictionary =
-        hasForeignObjects
+        unsafe hasForeignObjects
         ? NSDictionary(dictionary: Self.swiftDictionary(keys, values))
-        : values.make { values, count in keys.make { NSDictionary(objects: values, forKeys: $0, count: $1) } }
+        : values.make { values, count in
+          unsafe keys.make { unsafe NSDictionary(objects: values, forKeys: $0, count: $1) }
+        }
       guard dictionary.count == count else { throw corrupt("A dictionary has equal keys", at: start) }
       return dictionary
     }
@@ -70,8 +72,8 @@
       if let number { shared.values[number].state = .beingFilled(dictionary) }
       let (keys, values) = try readPairs(count, &reader, start)
       if number == nil, !hasForeignObjects {
-        dictionary = values.make { values, _ in
-          keys.make { NSMutableDictionary(objects: values, forKeys: $0, count: $1) }
+        dictionary = unsafe values.make { values, _ in
+          unsafe keys.make { unsafe NSMutableDictionary(objects: values, forKeys: $0, count: $1) }
         }
       } else {
         for index in keys.indices { dictionary.setObject(values[index], forKey: AnyHashable(keys[index])) }
@@ -110,7 +112,7 @@
       let start = reader.offset
       let elements = try readHashedElements(&reader)
       let set: NSSet =
-        type == NSMutableSet.self
+        unsafe type == NSMutableSet.self
         ? elements.make(NSMutableSet.init(objects:count:)) : elements.make(NSSet.init(objects:count:))
       guard set.count == elements.count else { throw corrupt("A set has equal elements", at: start) }
       return set
@@ -120,7 +122,7 @@
       let start = reader.offset
       let elements = try readHashedElements(&reader)
       let set: NSOrderedSet =
-        isMutable
+        unsafe isMutable
         ? elements.make(NSMutableOrderedSet.init(objects:count:)) : elements.make(NSOrderedSet.init(objects:count:))
       guard set.count == elements.count else { throw corrupt("A set has equal elements", at: start) }
       return set
@@ -190,7 +192,7 @@
   extension ContiguousArray {
     /// Lends the elements to an initializer of one of Foundation's collections.
     fileprivate func make<Collection>(_ initializer: (UnsafePointer<Element>?, Int) -> Collection) -> Collection {
-      withUnsafeBufferPointer { initializer($0.baseAddress, $0.count) }
+      unsafe withUnsafeBufferPointer { unsafe initializer($0.baseAddress, $0.count) }
     }
   }
 #endif

@@ -166,7 +166,7 @@
         return fail("Values of that Objective-C type cannot be decoded", .decodingFailed, at: fields.start)
       }
       guard let offset = locateNext() else { return }
-      readField(at: offset, or: ()) { (reader) throws(CBORCodingError) in try read(type, &reader, to: address) }
+      readField(at: offset, or: ()) { (reader) throws(CBORCodingError) in try unsafe read(type, &reader, to: address) }
     }
 
     func decodeValue(forKey key: String, whenDecoded completion: @escaping (Any?) -> Void) {

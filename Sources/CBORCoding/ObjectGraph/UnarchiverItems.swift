@@ -26,7 +26,7 @@
         reader.move(to: start)
         let bytes = try readBytes(&reader)
         budget.count(bytes.count >> 6)
-        return NSData(bytes: bytes.pointer.baseAddress, length: bytes.count)
+        return unsafe NSData(bytes: bytes.pointer.baseAddress, length: bytes.count)
       case .array:
         try permit(NSArray.self, false, start)
         return try readArray(count: Int(truncatingIfNeeded: head.argument), &reader, start)
@@ -106,7 +106,7 @@
       let start = reader.offset
       let bytes = try readBytes(&reader)
       guard bytes.count == 16 else { throw mismatch("a UUID of 16 bytes", at: start) }
-      return NSUUID(uuidBytes: bytes.pointer.baseAddress!.assumingMemoryBound(to: UInt8.self))
+      return unsafe NSUUID(uuidBytes: bytes.pointer.baseAddress!.assumingMemoryBound(to: UInt8.self))
     }
 
     private func readDecimal(_ reader: inout CBORReader) throws(CBORCodingError) -> NSDecimalNumber {
@@ -240,7 +240,7 @@
       case .mutableData:
         let bytes = try readBytes(&reader)
         budget.count(bytes.count >> 6)
-        return NSMutableData(bytes: bytes.pointer.baseAddress, length: bytes.count)
+        return unsafe NSMutableData(bytes: bytes.pointer.baseAddress, length: bytes.count)
       case .mutableArray: return try readMutableArray(&reader, number, start)
       case .mutableDictionary: return try readMutableDictionary(&reader, number, start)
       case .mutableSet: return try readSet(&reader, NSMutableSet.self)
@@ -291,7 +291,7 @@
     /// Returns the root of an archive as the CBOR of a value, or `nil` if it needs a class. Strings, numbers, data,
     /// dates, URLs, UUIDs and collections of them do not.
     package static func plainRoot(of archive: UnsafeRawBufferPointer) -> Data? {
-      var reader = CBORReader(CBORBytes(archive))
+      var reader = unsafe CBORReader(CBORBytes(archive))
       var writer = CBORWriter(capacity: archive.count)
       do throws(CBORError) {
         guard try reader.readMapHead() == 1, try reader.readText() == NSKeyedArchiveRootObjectKey else { return nil }

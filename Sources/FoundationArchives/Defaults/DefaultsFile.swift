@@ -66,7 +66,8 @@ struct DefaultsFile: Sendable {
 
   private static func isSound(_ bytes: [UInt8]) -> Bool {
     do {
-      return try PropertyListSerialization.propertyList(from: Data(bytes), options: [], format: nil) is [String: Any]
+      return try unsafe PropertyListSerialization.propertyList(from: Data(bytes), options: [], format: nil)
+        is [String: Any]
     } catch {
       return false
     }
