@@ -13,9 +13,7 @@ extension LMDBCache {
   ///   - replacing: Whether to replace existing entries. Otherwise they stay, even if stored during the call.
   /// - Returns: Whether each is stored. Of several with one key the first is, or the last when replacing.
   /// - Throws: as ``LMDBCache/set(_:forKey:expires:cost:tags:)``; some may be stored then.
-  package func take(
-    _ entries: [ImportedEntry], replacing: Bool
-  ) throws(CacheError) -> [Bool] {
+  package func take(_ entries: [ImportedEntry], replacing: Bool) throws(CacheError) -> [Bool] {
     try takeAll(entries, replacing: replacing)
   }
 
@@ -24,9 +22,7 @@ extension LMDBCache {
     try takeAll(records, replacing: replacing)
   }
 
-  private func takeAll(
-    _ entries: [some StorableEntry], replacing: Bool
-  ) throws(CacheError) -> [Bool] {
+  private func takeAll(_ entries: [some StorableEntry], replacing: Bool) throws(CacheError) -> [Bool] {
     try checkOpen()
     if replacing {
       let batch = BatchFrames(isAwaited: store.durability == .full)
@@ -110,9 +106,7 @@ package struct ImportedEntry: Sendable {
   }
 
   /// The header of its record. Impossible times (future ones, or an access before the creation) are corrected.
-  func header(
-    for key: CacheKey, _ bytes: UnsafeRawBufferPointer, in store: DiskStore
-  ) throws(CacheError) -> RecordHeader {
+  func header(for key: CacheKey, _ bytes: ByteView, in store: DiskStore) throws(CacheError) -> RecordHeader {
     var header = try store.header(for: key, format, bytes, expires: expires, cost: nil)
     let now = header.created
     header.created = created.map { min(now, RecordHeader.seconds($0)) } ?? now

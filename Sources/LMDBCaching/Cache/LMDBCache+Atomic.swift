@@ -188,7 +188,7 @@ extension LMDBCache {
   }
 
   private func withNewEntry<R>(
-    _ value: MemoryValue?, _ key: String, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, _ cost: Int?,
+    _ value: MemoryValue?, _ key: String, _ format: ArchiveFormat, _ bytes: ByteView, _ cost: Int?,
     _ body: (NewEntry) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     try CacheKey.with(key) { (key) throws(CacheError) in

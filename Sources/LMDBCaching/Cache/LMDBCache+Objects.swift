@@ -17,7 +17,7 @@ extension LMDBCache {
   /// Standard values stored with ``set(_:forKey:expires:cost:tags:)`` are returned as Foundation's objects.
   public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
     if let found = try memoryValue(of: ObjectIdentifier(SharedObject.self), forKey: key) {
-      return unsafeDowncast(found, to: TypedMemoryValue<SharedObject>.self).value.object
+      return found.value(SharedObject.self).object
     }
     try checkOpen()
     let start = SampledOperation.diskRead.start()
@@ -135,8 +135,7 @@ extension LMDBCache {
   ///     all at once.
   ///   - completion: Called last, with the error, if any.
   public func removeAllObjects(
-    progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?,
-    completion: (@Sendable (CacheError?) -> Void)?
+    progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?, completion: (@Sendable (CacheError?) -> Void)?
   ) {
     // One thread keeps the reports in order, and delays no other work.
     let reports = DispatchQueue(label: "LMDB reports")

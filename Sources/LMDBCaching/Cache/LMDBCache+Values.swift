@@ -11,9 +11,7 @@ extension LMDBCache {
   ///   `.missingTransform` or `.untransformed` for an unreadable entry; `.damagedDatabase`, `.lockTimeout` or
   ///   `.storageFailed` for the disk tier; `.closed`. The entry is always kept.
   @inlinable
-  public func value<V: Codable & Sendable>(
-    _ type: V.Type = V.self, forKey key: String
-  ) throws(CacheError) -> V? {
+  public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {
     try sharedValue(type, forKey: key)
   }
 
@@ -22,7 +20,7 @@ extension LMDBCache {
   package func sharedValue<V: Codable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
     // Inlinable, since only the caller's module knows the type; the look-up does not need it.
     if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
-      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+      return found.value(V.self)
     }
     return try load(type, key)
   }
@@ -69,13 +67,13 @@ extension LMDBCache {
   ) throws(CacheError) -> [V?] {
     var values = [V?](repeating: nil, count: keys.count)
     let missing = try memoryValues(of: ObjectIdentifier(type), forKeys: keys) { index, found in
-      values[index] = unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+      values[index] = found.value(V.self)
     }
     if missing.isEmpty { return values }
     try load(keys, missing, isData: type == Data.self) { (index, format, bytes) throws(CacheError) -> MemoryValue in
       TypedMemoryValue.make(try Self.decode(type, format, bytes, keys[index]), archiveLength: bytes.count)
     } keep: { index, found in
-      values[index] = unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+      values[index] = found.value(V.self)
     }
     return values
   }
@@ -180,7 +178,7 @@ extension LMDBCache {
   }
 
   func put(
-    _ value: MemoryValue?, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, forKey key: String,
+    _ value: MemoryValue?, _ format: ArchiveFormat, _ bytes: ByteView, forKey key: String,
     expires: Int64, cost: Int?, tags: EntryTags?
   ) throws(CacheError) {
     try checkOpen()
@@ -195,7 +193,7 @@ extension LMDBCache {
   @inline(__always)
   func put(
     _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
-    _ bytes: UnsafeRawBufferPointer, if condition: (() -> Bool)? = nil
+    _ bytes: ByteView, if condition: (() -> Bool)? = nil
   ) throws(CacheError) {
     let outcome = try store.put(
       key, header: header, payload: bytes, through: reader.transforms, by: tier, if: condition)
@@ -278,7 +276,7 @@ extension LMDBCache {
   @inlinable
   package func valueInMemory<V: Codable & Sendable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
     try memoryValue(of: ObjectIdentifier(type), forKey: key).map {
-      unsafeDowncast($0, to: TypedMemoryValue<V>.self).value
+      $0.value(V.self)
     }
   }
 
@@ -293,8 +291,7 @@ extension LMDBCache {
   @inline(never)
   private func timedMemoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
     let start = SampledOperation.memoryHit.begin()
-    let value = try memoryValue(
-      of: type, forKey: key, hash: memory.hash(of: key), tick: memory.tick, isFetched: false)
+    let value = try memoryValue(of: type, forKey: key, hash: memory.hash(of: key), tick: memory.tick, isFetched: false)
     if value != nil { store.counters.latencies.memoryHits.record(since: start) }
     return value
   }
@@ -396,7 +393,7 @@ extension LMDBCache {
     let found = try load(key, isData: type == Data.self) { (format, bytes) throws(CacheError) -> MemoryValue in
       TypedMemoryValue.make(try Self.decode(type, format, bytes, key), archiveLength: bytes.count)
     }
-    return found.map { unsafeDowncast($0, to: TypedMemoryValue<V>.self).value }
+    return found.map { $0.value(V.self) }
   }
 
   /// Reads a value without a memory tier.
@@ -421,9 +418,7 @@ extension LMDBCache {
   }
 
   @usableFromInline
-  func visit(
-    _ key: String, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
-  ) throws(CacheError) {
+  func visit(_ key: String, _ body: (ArchiveFormat, ByteView) throws(CacheError) -> Void) throws(CacheError) {
     try checkOpen()
     let start = SampledOperation.diskRead.start()
     defer { store.counters.latencies.diskReads.record(since: start) }
@@ -435,7 +430,7 @@ extension LMDBCache {
   /// Reads bytes if `isData`, which are copied only once; `decode` makes the value of any other record.
   @usableFromInline
   func load(
-    _ key: String, isData: Bool, _ decode: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> MemoryValue
+    _ key: String, isData: Bool, _ decode: (ArchiveFormat, ByteView) throws(CacheError) -> MemoryValue
   ) throws(CacheError) -> MemoryValue? {
     try checkOpen()
     let start = SampledOperation.diskRead.start()
@@ -471,8 +466,7 @@ extension LMDBCache {
   @usableFromInline
   func load(
     _ keys: [String], _ numbers: [Int], isData: Bool,
-    _ decode: (Int, ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> MemoryValue,
-    keep: (Int, MemoryValue) -> Void
+    _ decode: (Int, ArchiveFormat, ByteView) throws(CacheError) -> MemoryValue, keep: (Int, MemoryValue) -> Void
   ) throws(CacheError) {
     try checkOpen()
     let chosen = numbers.map { keys[$0] }
@@ -489,7 +483,7 @@ extension LMDBCache {
 
   @usableFromInline
   static func decode<V: Codable>(
-    _ type: V.Type, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, _ key: String
+    _ type: V.Type, _ format: ArchiveFormat, _ bytes: ByteView, _ key: String
   ) throws(CacheError) -> V {
     try ValueArchiver.value(type, from: bytes, format: format, forKey: key)
   }

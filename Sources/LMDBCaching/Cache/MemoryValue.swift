@@ -23,6 +23,12 @@ class MemoryValue: @unchecked Sendable {
   func tagged(_ mark: TagMark) -> MemoryValue { preconditionFailure("abstract") }
 }
 
+extension MemoryValue {
+  /// The value, whose ``type`` the caller has compared with this one.
+  @inlinable @inline(__always)
+  func value<V>(_ type: V.Type) -> V { unsafeDowncast(self, to: TypedMemoryValue<V>.self).value }
+}
+
 enum TaggedLook {
   case otherType
   /// The type matches, and no tag was removed.

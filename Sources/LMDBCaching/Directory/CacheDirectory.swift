@@ -245,7 +245,7 @@ final class CacheContents {
   init(checksRecords: Bool = false) { self.checksRecords = checksRecords }
 
   func note(_ key: UnsafeRawBufferPointer, _ value: DataFileValue) {
-    let record = value.beginning
+    let (key, record) = (ByteView(key), ByteView(value.beginning))
     if key.first == DatabaseKey.reservedMarker {
       if key.elementsEqual(CacheMetadata.key) { metadata = CacheMetadata.read(record) }
       return
@@ -255,7 +255,7 @@ final class CacheContents {
     if checksRecords, record.count == value.size, !isIntact(key, record) { damagedRecords += 1 }
   }
 
-  private func isIntact(_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> Bool {
+  private func isIntact(_ key: ByteView, _ record: ByteView) -> Bool {
     guard let header = RecordHeader(record) else { return record.count > 4 && record[4] > RecordHeader.version }
     guard let cacheKey = DatabaseKey.key(ofDatabaseKey: key, record: record, header: header) else { return false }
     return header.isIntact(record, key: cacheKey)

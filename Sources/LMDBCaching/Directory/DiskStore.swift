@@ -65,8 +65,7 @@ final class DiskStore: Sendable {
       makeFile: { (identifier) throws(CacheError) in
         try JournalFolder(cache: currentDirectory.value).makeFile(size: journalSize, identifier)
       })
-    database = EntryDatabase(
-      opened.environment, databaseKey, directoryName: directory.path, counters: counters)
+    database = EntryDatabase(opened.environment, databaseKey, directoryName: directory.path, counters: counters)
     observers = StoreObservers(lock, lockTimeout: configuration.disk.lockTimeout)
     let segmentSize = configuration.disk.valueSegmentSize
     values = ValueLog(currentDirectory, durability: durability, segmentSize: segmentSize)
@@ -214,12 +213,9 @@ final class DiskStore: Sendable {
   }
 
   /// The first page includes all earlier writes.
-  func page(
-    withPrefix prefix: String, after place: EntryPlace?, length: Int
-  ) throws(CacheError) -> EntryPage {
+  func page(withPrefix prefix: String, after place: EntryPlace?, length: Int) throws(CacheError) -> EntryPage {
     if place == nil { try commitPending() }
-    return try database.page(
-      withPrefix: prefix, after: place, length: length, at: clock.now)
+    return try database.page(withPrefix: prefix, after: place, length: length, at: clock.now)
   }
 
   func bytesOnDisk() throws(CacheError) -> Int {
@@ -369,9 +365,7 @@ extension DiskStore {
       try endAsLastProcess()
     }
     let activity = "Closing the cache in \(directory)"
-    let unlocking = outcome { () throws(CacheError) in
-      try calling(activity) { try place.processLock.unlock() }
-    }
+    let unlocking = outcome { () throws(CacheError) in try calling(activity) { try place.processLock.unlock() } }
     let removal = outcome { () throws(CacheError) in
       // If a commit failed, the journal stays for the next opening to apply.
       guard let location, failure == nil else { return }

@@ -27,11 +27,14 @@ enum OpenDirectories {
     var former: Set<FileIdentity> = []
   }
 
+  // Unchecked: used with `lock` held.
+  private final class Table: @unchecked Sendable {
+    var entries: [FileIdentity: Entry] = [:]
+    var lastNumber = 0
+  }
+
   private static let lock = ConditionLock()
-  // Guarded by `lock`.
-  private nonisolated(unsafe) static var entries: [FileIdentity: Entry] = [:]
-  // Guarded by `lock`.
-  private nonisolated(unsafe) static var lastNumber = 0
+  private static let table = Table()
 
   /// Returns the open store of a directory, or the one that `make` opens. Balance each call with ``release(_:)``.
   ///
@@ -94,18 +97,18 @@ enum OpenDirectories {
       guard let (identity, entry) = find(directory) else {
         // The store that was waited for may have moved to this directory's replacement.
         if isDeleted(directory) { return .lookAgain }
-        lastNumber += 1
-        insert(Entry(number: lastNumber, phase: .opening(by: PlatformThread.current), directory: directory))
-        return .make(lastNumber)
+        table.lastNumber += 1
+        insert(Entry(number: table.lastNumber, phase: .opening(by: PlatformThread.current), directory: directory))
+        return .make(table.lastNumber)
       }
       switch entry.phase {
       case .open(let openers):
         if let store = entry.store {
-          entries[identity]?.phase = .open(openers: openers + 1)
+          table.entries[identity]?.phase = .open(openers: openers + 1)
           return .share(store)
         }
         // Deallocated without closing: only a store whose opening failed is.
-        entries[identity] = nil
+        table.entries[identity] = nil
       case .opening(let thread) where thread == PlatformThread.current:
         throw CacheError(.busy, "\(directory.path) is being opened by this very thread.")
       case .opening, .closing:
@@ -116,8 +119,8 @@ enum OpenDirectories {
 
   /// The entry of the directory, or of a deleted one at the same path. Requires the lock.
   private static func find(_ directory: Directory) -> (FileIdentity, Entry)? {
-    if let entry = entries[directory.identity] { return (directory.identity, entry) }
-    return entries.first { $0.value.directory.path == directory.path && isDeleted($0.value.directory) }
+    if let entry = table.entries[directory.identity] { return (directory.identity, entry) }
+    return table.entries.first { $0.value.directory.path == directory.path && isDeleted($0.value.directory) }
       .map { ($0.key, $0.value) }
   }
 
@@ -135,31 +138,31 @@ enum OpenDirectories {
   private static func insert(_ entry: Entry) {
     let identity = entry.directory.identity
     // The system reused an inode number, so the former directory is gone.
-    for other in Array(entries.keys) { entries[other]?.former.remove(identity) }
-    entries[identity] = entry
+    for other in Array(table.entries.keys) { table.entries[other]?.former.remove(identity) }
+    table.entries[identity] = entry
   }
 
   private static func finishOpening(_ number: Int, _ store: DiskStore) {
     lock.withLock {
       if let identity = identity(ofOpening: number) {
-        entries[identity]?.phase = .open(openers: 1)
-        entries[identity]?.store = store
+        table.entries[identity]?.phase = .open(openers: 1)
+        table.entries[identity]?.store = store
       }
       lock.signalAll(.progress)
     }
   }
 
   private static func identity(of store: DiskStore) -> FileIdentity? {
-    entries.first { $0.value.store === store }?.key
+    table.entries.first { $0.value.store === store }?.key
   }
 
   private static func identity(ofOpening number: Int) -> FileIdentity? {
-    entries.first { $0.value.number == number }?.key
+    table.entries.first { $0.value.number == number }?.key
   }
 
   private static func removeOpening(_ number: Int) {
     lock.withLock {
-      if let identity = identity(ofOpening: number) { entries[identity] = nil }
+      if let identity = identity(ofOpening: number) { table.entries[identity] = nil }
       lock.signalAll(.progress)
     }
   }
@@ -170,7 +173,7 @@ enum OpenDirectories {
   static func claim(_ directory: Directory, from old: FileIdentity) throws(CacheError) {
     try lock.withLock { () throws(CacheError) in
       if directory.identity == old { return }
-      if let other = entries[directory.identity] {
+      if let other = table.entries[directory.identity] {
         // An earlier attempt claimed it.
         if other.former.contains(old) { return }
         throw CacheError(
@@ -178,7 +181,7 @@ enum OpenDirectories {
           "The directory \(directory.path) was deleted, and this process has opened the one that took its place as "
             + "another cache. Close this one.")
       }
-      guard let present = identity(from: old), var entry = entries.removeValue(forKey: present) else { return }
+      guard let present = identity(from: old), var entry = table.entries.removeValue(forKey: present) else { return }
       entry.directory = directory
       entry.former.insert(old)
       insert(entry)
@@ -187,23 +190,23 @@ enum OpenDirectories {
 
   /// The entry in a directory, or that came from it: a directory claimed earlier may be deleted too. Requires the lock.
   private static func identity(from old: FileIdentity) -> FileIdentity? {
-    entries[old] != nil ? old : entries.first { $0.value.former.contains(old) }?.key
+    table.entries[old] != nil ? old : table.entries.first { $0.value.former.contains(old) }?.key
   }
 
   /// Ends one opening. Returns whether it was the last; the caller must then call ``closed(_:)``.
   static func release(_ store: DiskStore) -> Bool {
     lock.withLock {
-      guard let identity = identity(of: store), case .open(let openers)? = entries[identity]?.phase else {
+      guard let identity = identity(of: store), case .open(let openers)? = table.entries[identity]?.phase else {
         return false
       }
-      entries[identity]?.phase = openers > 1 ? .open(openers: openers - 1) : .closing
+      table.entries[identity]?.phase = openers > 1 ? .open(openers: openers - 1) : .closing
       return openers == 1
     }
   }
 
   static func closed(_ store: DiskStore) {
     lock.withLock {
-      if let identity = identity(of: store) { entries[identity] = nil }
+      if let identity = identity(of: store) { table.entries[identity] = nil }
       lock.signalAll(.progress)
     }
   }

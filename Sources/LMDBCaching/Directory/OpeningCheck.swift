@@ -99,9 +99,7 @@ struct OpeningCheck {
     return Result(recovery: recovery, wasVerified: true)
   }
 
-  static func damaged(
-    _ directory: Directory, _ finding: String, underlying: DataFileFinding? = nil
-  ) -> CacheError {
+  static func damaged(_ directory: Directory, _ finding: String, underlying: DataFileFinding? = nil) -> CacheError {
     CacheError(
       .damagedDatabase,
       "\(directory.path(of: CacheDirectory.dataName)) is damaged: \(finding). Nothing was changed. Put a copy in its place, "

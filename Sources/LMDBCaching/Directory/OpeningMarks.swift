@@ -241,8 +241,7 @@ enum FastSession {
   /// Requires the ``OpeningLock``.
   static func begin(_ directory: Directory) throws(SystemError) {
     let boot = BootIdentifier.current
-    var bytes = magic
-    for word in [boot.high, boot.low] { withUnsafeBytes(of: word.littleEndian) { bytes += $0 } }
+    let bytes = magic + boot.high.littleEndian.bytes + boot.low.littleEndian.bytes
     // Write it completely before the rename: a partial mark, from a full disk, would discard the cache.
     do throws(SystemError) {
       let file = try directory.create(newName, .emptying, requiresOneName: true)
@@ -334,10 +333,6 @@ enum FastSession {
     var bytes = [UInt8](repeating: 0, count: magic.count + 16)
     // A truncated mark belongs to no known boot.
     guard try file.read(&bytes), isOurs(bytes) else { return .unknown }
-    return bytes.withUnsafeBytes {
-      BootIdentifier(
-        high: UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
-        low: UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 16, as: UInt64.self)))
-    }
+    return bytes.withBytes { BootIdentifier(high: $0.load(8), low: $0.load(16)) }
   }
 }

@@ -158,8 +158,7 @@ final class PlaceKeeper: StorePart, @unchecked Sendable {
     try database.environment.reopen()
     store.didReopen()
     database.counters.reopenings.increment()
-    events.log(
-      .warning, "cache files were opened again after an I/O error", ["directory": "\(database.directoryName)"])
+    events.log(.warning, "cache files were opened again after an I/O error", ["directory": "\(database.directoryName)"])
   }
 
   /// Schedules a reopening on the writer thread, for readers. Any thread.

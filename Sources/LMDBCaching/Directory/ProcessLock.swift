@@ -104,7 +104,7 @@ final class ProcessLock: Sendable {
 struct ProcessRecord: Equatable {
   static let size = 64
   private static let magic: UInt64 = 0x3152_5043_4244_4D4C  // "LMDBCPR1"
-  static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
+  static let magicBytes = magic.littleEndian.bytes
 
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
@@ -134,8 +134,8 @@ struct ProcessRecord: Equatable {
   }
 
   init?(_ bytes: [UInt8]) {
-    let words = stride(from: 0, to: bytes.count - 7, by: 8).map { offset in
-      bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+    let words = bytes.withBytes { bytes in
+      stride(from: 0, to: bytes.count - 7, by: 8).map { bytes.load($0, as: UInt64.self) }
     }
     guard words.count == Self.size / 8, words[0] == Self.magic, words[7] == Self.check(bytes) else { return nil }
     namespace = words[1]
@@ -146,20 +146,13 @@ struct ProcessRecord: Equatable {
   }
 
   var bytes: [UInt8] {
-    var bytes: [UInt8] = []
-    func append(_ word: UInt64) { withUnsafeBytes(of: word.littleEndian) { bytes += $0 } }
-    append(Self.magic)
-    append(namespace)
-    append(files.data.device)
-    append(files.data.inode)
-    append(files.lockFile?.device ?? 0)
-    append(files.lockFile?.inode ?? 0)
-    append(stampBase)
-    append(Self.check(bytes))
-    return bytes
+    let words = [
+      Self.magic, namespace, files.data.device, files.data.inode, files.lockFile?.device ?? 0,
+      files.lockFile?.inode ?? 0, stampBase,
+    ]
+    let bytes = words.flatMap { $0.littleEndian.bytes }
+    return bytes + Self.check(bytes).littleEndian.bytes
   }
 
-  private static func check(_ bytes: [UInt8]) -> UInt64 {
-    bytes.withUnsafeBytes { cxxhash_64($0.baseAddress!, 56, 0) }
-  }
+  private static func check(_ bytes: [UInt8]) -> UInt64 { bytes.withBytes { $0[..<56].hash(seed: 0) } }
 }

@@ -4,16 +4,14 @@ import LMDB
 /// A key with its UTF-8 bytes, obtained once for all layers.
 struct CacheKey {
   let string: String
-  let utf8: UnsafeRawBufferPointer
+  let utf8: ByteView
   /// The hash of ``KeyIdentity``. Computed at every use, because most disk reads need none.
   @inline(__always)
-  var hash: UInt64 { cxxhash_64(utf8.baseAddress, utf8.count, KeyIdentity.seed) }
+  var hash: UInt64 { utf8.hash(seed: KeyIdentity.seed) }
 
   @inline(__always)
   static func with<R, E: Error>(_ key: String, _ body: (CacheKey) throws(E) -> R) throws(E) -> R {
-    try withUTF8Bytes(of: key) { (utf8) throws(E) in
-      try body(CacheKey(string: key, utf8: utf8))
-    }
+    try withUTF8Bytes(of: key) { (utf8) throws(E) in try body(CacheKey(string: key, utf8: utf8)) }
   }
 }
 
@@ -31,55 +29,63 @@ struct DatabaseKey: Sendable {
   static let longPrefixLength = maximumLength - 1 - digestLength
 
   /// 128-bit XXH3, or a test's function.
-  var digest: @Sendable (UnsafeRawBufferPointer) -> (UInt64, UInt64) = { key in
-    let digest = cxxhash_128(key.baseAddress, key.count)
+  var digest: @Sendable (ByteView) -> (UInt64, UInt64) = { key in
+    let digest = cxxhash_128(key.buffer.baseAddress, key.count)
     return (digest.low, digest.high)
   }
 
   /// Whether the cache key is the LMDB key.
   @inline(__always)
-  static func isPlain(_ key: UnsafeRawBufferPointer) -> Bool { UInt(bitPattern: key.count &- 1) < UInt(maximumLength) }
+  static func isPlain(_ key: ByteView) -> Bool { UInt(bitPattern: key.count &- 1) < UInt(maximumLength) }
 
   @inline(__always)
-  func withDatabaseKey<R, E: Error>(
-    _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(E) -> R
-  ) throws(E) -> R {
+  func withDatabaseKey<R, E: Error>(_ key: ByteView, _ body: (ByteView) throws(E) -> R) throws(E) -> R {
     if Self.isPlain(key) { return try body(key) }
     return try withLongKey(key, body)
   }
 
   @inline(never)
-  private func withLongKey<R, E: Error>(
-    _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(E) -> R
-  ) throws(E) -> R {
+  private func withLongKey<R, E: Error>(_ key: ByteView, _ body: (ByteView) throws(E) -> R) throws(E) -> R {
     try withStackBytes(Self.maximumLength) { (buffer) throws(E) in
       let count = write(key, to: buffer)
-      return try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      return try body(ByteView(buffer[..<count]))
     }
   }
 
   /// Writes the LMDB key for a key that is not plain; returns its length.
-  func write(_ key: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int {
-    buffer[0] = Self.longMarker
+  func write(_ key: ByteView, to buffer: MutableByteView) -> Int {
+    buffer.store(Self.longMarker)
     if key.isEmpty { return 1 }
-    let prefix = UnsafeRawBufferPointer(rebasing: key[..<Self.longPrefixLength])
-    UnsafeMutableRawBufferPointer(rebasing: buffer[1...]).copyMemory(from: prefix)
+    buffer.copy(key[..<Self.longPrefixLength], at: 1)
     let digest = digest(key)
-    buffer.storeBytes(of: digest.0.bigEndian, toByteOffset: 1 + Self.longPrefixLength, as: UInt64.self)
-    buffer.storeBytes(of: digest.1.bigEndian, toByteOffset: 9 + Self.longPrefixLength, as: UInt64.self)
+    buffer.store(digest.0.byteSwapped, at: 1 + Self.longPrefixLength)
+    buffer.store(digest.1.byteSwapped, at: 9 + Self.longPrefixLength)
     return Self.maximumLength
   }
 
-  func leads(_ key: UnsafeRawBufferPointer, to databaseKey: UnsafeRawBufferPointer) -> Bool {
+  func leads(_ key: ByteView, to databaseKey: ByteView) -> Bool {
     withDatabaseKey(key) { $0.elementsEqual(fast: databaseKey) }
   }
 
   /// The cache key of a record, or `nil` if this package cannot have written the pair.
-  static func key(
-    ofDatabaseKey databaseKey: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer, header: RecordHeader
-  ) -> UnsafeRawBufferPointer? {
+  static func key(ofDatabaseKey databaseKey: ByteView, record: ByteView, header: RecordHeader) -> ByteView? {
     guard databaseKey.first == longMarker else { return header.keyLength == 0 ? databaseKey : nil }
-    return UnsafeRawBufferPointer(rebasing: record[header.keyOffset..<header.payloadOffset])
+    return record[header.keyOffset..<header.payloadOffset]
+  }
+}
+
+/// The memory of database keys that are not their cache keys.
+struct OwnedKeys: ~Copyable {
+  private var memory: [MutableByteView] = []
+
+  deinit { for key in memory { key.buffer.deallocate() } }
+
+  /// The database key of `key`, valid as long as both.
+  mutating func databaseKey(of key: ByteView, _ databaseKey: DatabaseKey) -> ByteView {
+    if DatabaseKey.isPlain(key) { return key }
+    let own = MutableByteView(.allocate(byteCount: DatabaseKey.maximumLength, alignment: 1))
+    memory.append(own)
+    return ByteView(own[..<databaseKey.write(key, to: own)])
   }
 }
 
@@ -92,7 +98,7 @@ struct KeyRange {
   let isLong: Bool
 
   /// Plain keys, then long ones, which start with the empty key.
-  static func ranges(ofPrefix prefix: UnsafeRawBufferPointer) -> [KeyRange] {
+  static func ranges(ofPrefix prefix: ByteView) -> [KeyRange] {
     let long = [DatabaseKey.longMarker] + prefix.prefix(DatabaseKey.longPrefixLength)
     return [
       KeyRange(start: Array(prefix.prefix(DatabaseKey.maximumLength)), prefix: Array(prefix), isLong: false),
@@ -105,10 +111,10 @@ struct KeyRange {
     return try start.withBytes { (start) throws(LMDBError) in try cursor.seek(toKeyAtOrAfter: start) }
   }
 
-  func contains(_ key: UnsafeRawBufferPointer) -> Bool {
+  func contains(_ key: ByteView) -> Bool {
     guard let first = key.first else { return false }
     if !isLong && first >= DatabaseKey.longMarker { return false }
-    return prefix.withUnsafeBytes { key.hasPrefix($0) }
+    return prefix.withBytes { key.hasPrefix($0) }
   }
 }
 
@@ -119,7 +125,7 @@ struct PackedKeys {
 
   var count: Int { ends.count }
 
-  mutating func append(_ key: UnsafeRawBufferPointer) {
+  mutating func append(_ key: ByteView) {
     bytes.append(contentsOf: key)
     ends.append(bytes.count)
   }
@@ -129,12 +135,8 @@ struct PackedKeys {
     ends.removeAll(keepingCapacity: true)
   }
 
-  func withKey<R, E: Error>(
-    _ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
-  ) throws(E) -> R {
-    try bytes.withBytes { (bytes) throws(E) in
-      try body(UnsafeRawBufferPointer(rebasing: bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]))
-    }
+  func withKey<R, E: Error>(_ index: Int, _ body: (ByteView) throws(E) -> R) throws(E) -> R {
+    try bytes.withBytes { (bytes) throws(E) in try body(bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]) }
   }
 }
 
@@ -247,25 +249,5 @@ package enum KeyIdentity {
   struct RawString: Equatable {
     @usableFromInline let first: UInt64
     @usableFromInline let second: UInt64
-  }
-}
-
-/// The UTF-8 bytes that identify a cache key, without a copy for native strings.
-@inline(__always)
-func withUTF8Bytes<R, E: Error>(
-  of string: String, _ body: (UnsafeRawBufferPointer) throws(E) -> R
-) throws(E) -> R {
-  let fast = string.utf8.withContiguousStorageIfAvailable { bytes -> Result<R, E> in
-    outcome { () throws(E) in try body(UnsafeRawBufferPointer(bytes)) }
-  }
-  if let fast { return try fast.get() }
-  return try Array(string.utf8).withBytes(body)
-}
-
-extension String {
-  /// Replaces invalid UTF-8. Bytes bound to a type take three quarters of the time of raw ones.
-  @inline(__always)
-  init(utf8 bytes: UnsafeRawBufferPointer) {
-    self.init(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
   }
 }

@@ -33,45 +33,44 @@ struct CacheMetadata {
     case corrupted
   }
 
-  static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
+  static func read(_ bytes: ByteView) -> Reading {
     guard bytes.count >= 16 else { return .corrupted }
-    func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type) -> T {
-      T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
-    }
-    let version = load(8, as: UInt32.self)
+    let version: UInt32 = bytes.load(8)
     if version > Self.version { return .newerVersion(version) }
     guard version == Self.version, bytes.count == size,
-      load(0, as: UInt64.self) == cxxhash_64(bytes.baseAddress! + 8, size - 8, 0),
+      bytes.load(0, as: UInt64.self) == bytes[8...].hash(seed: 0),
       let durability = Durability(rawValue: bytes[12])
     else { return .corrupted }
     var metadata = CacheMetadata(durability: durability)
-    metadata.boot = BootIdentifier(high: load(16, as: UInt64.self), low: load(24, as: UInt64.self))
-    metadata.stampBase = load(32, as: UInt64.self)
-    metadata.lastStamp = load(40, as: UInt64.self)
-    metadata.clearStamp = load(48, as: UInt64.self)
-    metadata.count = load(56, as: Int.self)
-    metadata.cost = load(64, as: Int128.self)
-    metadata.expiring = load(80, as: Int.self)
-    metadata.digest = load(88, as: UInt64.self)
+    metadata.boot = BootIdentifier(high: bytes.load(16), low: bytes.load(24))
+    metadata.stampBase = bytes.load(32)
+    metadata.lastStamp = bytes.load(40)
+    metadata.clearStamp = bytes.load(48)
+    metadata.count = bytes.load(56)
+    metadata.cost = bytes.load(64)
+    metadata.expiring = bytes.load(80)
+    metadata.digest = bytes.load(88)
     return metadata.isPlausible ? .metadata(metadata) : .corrupted
   }
 
-  func write(to bytes: UnsafeMutableRawBufferPointer) {
-    func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
-      bytes.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
-    }
-    UnsafeMutableRawBufferPointer(rebasing: bytes[..<Self.size]).initializeMemory(as: UInt8.self, repeating: 0)
-    store(Self.version, 8)
-    store(durability.rawValue, 12)
-    store(boot.high, 16)
-    store(boot.low, 24)
-    store(stampBase, 32)
-    store(lastStamp, 40)
-    store(clearStamp, 48)
-    store(count, 56)
-    store(cost, 64)
-    store(expiring, 80)
-    store(digest, 88)
+  var stored: [UInt8] {
+    var stored = [UInt8](repeating: 0, count: Self.size)
+    stored.withMutableBytes(write)
+    return stored
+  }
+
+  private func write(to bytes: MutableByteView) {
+    bytes.store(Self.version, at: 8)
+    bytes.store(durability.rawValue, at: 12)
+    bytes.store(boot.high, at: 16)
+    bytes.store(boot.low, at: 24)
+    bytes.store(stampBase, at: 32)
+    bytes.store(lastStamp, at: 40)
+    bytes.store(clearStamp, at: 48)
+    bytes.store(count, at: 56)
+    bytes.store(cost, at: 64)
+    bytes.store(expiring, at: 80)
+    bytes.store(digest, at: 88)
     Self.seal(bytes)
   }
 
@@ -83,9 +82,8 @@ struct CacheMetadata {
       && lastStamp < StampClock.foundLimit && clearStamp <= lastStamp && stampBase < StampClock.foundLimit
   }
 
-  static func seal(_ bytes: UnsafeMutableRawBufferPointer) {
-    guard bytes.count >= size, let base = bytes.baseAddress else { return }
-    base.storeBytes(of: cxxhash_64(UnsafeRawPointer(base + 8), size - 8, 0).littleEndian, as: UInt64.self)
+  static func seal(_ bytes: MutableByteView) {
+    if bytes.count >= size { bytes.store(ByteView(bytes[8..<size]).hash(seed: 0)) }
   }
 
   /// Replaces a record's contribution to the digest.

@@ -6,12 +6,10 @@ import Synchronization
 extension EntryDatabase {
   /// Copies the payload of the committed record under `key`, or returns `nil` if there is none.
   @inline(__always)
-  func record<P>(
-    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
-  ) throws(CacheError) -> StoredRecord<P>? {
+  func record<P>(_ key: CacheKey, copy: (ByteView) -> P) throws(CacheError) -> StoredRecord<P>? {
     try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-        environment.prefetch(databaseKey)
+        environment.prefetch(databaseKey.buffer)
         return try environment.withReadTransaction { (txn) throws(LMDBError) in
           try stored(key, databaseKey, in: txn, copy)
         }
@@ -20,7 +18,7 @@ extension EntryDatabase {
   }
 
   func record<P>(
-    _ key: CacheKey, in txn: borrowing ReadTransaction, copy: (UnsafeRawBufferPointer) -> P
+    _ key: CacheKey, in txn: borrowing ReadTransaction, copy: (ByteView) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
     try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
@@ -31,8 +29,7 @@ extension EntryDatabase {
 
   @inline(__always)
   private func stored<P>(
-    _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, in txn: borrowing ReadTransaction,
-    _ copy: (UnsafeRawBufferPointer) -> P
+    _ key: CacheKey, _ databaseKey: ByteView, in txn: borrowing ReadTransaction, _ copy: (ByteView) -> P
   ) throws(LMDBError) -> Result<StoredRecord<P>?, CacheError> {
     let position = environment.position(of: txn)
     return try txn.withValue(forKey: databaseKey) { bytes in
@@ -43,7 +40,7 @@ extension EntryDatabase {
   /// Parses a record. Returns `nil` if it belongs to another key with the same digest.
   @inline(__always)
   func parse<P>(
-    _ bytes: UnsafeRawBufferPointer, _ key: CacheKey, _ position: UInt64, _ copy: (UnsafeRawBufferPointer) -> P
+    _ bytes: ByteView, _ key: CacheKey, _ position: UInt64, _ copy: (ByteView) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
     guard let header = RecordHeader(bytes) else { throw unreadable(bytes, key.string) }
     guard header.belongs(to: key.utf8, in: bytes) else { return nil }
@@ -88,10 +85,10 @@ extension EntryDatabase {
 
   /// Calls `body` with the committed record of `key` in place.
   @inline(__always)
-  func borrowRecord<R>(_ key: CacheKey, _ body: (UnsafeRawBufferPointer) -> R) throws(CacheError) -> R? {
+  func borrowRecord<R>(_ key: CacheKey, _ body: (ByteView) -> R) throws(CacheError) -> R? {
     try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> R? in
-        environment.prefetch(databaseKey)
+        environment.prefetch(databaseKey.buffer)
         return try environment.withReadTransaction { (txn) throws(LMDBError) -> R? in
           try txn.withValue(forKey: databaseKey, body)
         }
@@ -106,7 +103,7 @@ extension EntryDatabase {
     return .corrupted(key)
   }
 
-  func unreadable(_ bytes: UnsafeRawBufferPointer, _ key: String) -> CacheError {
+  func unreadable(_ bytes: ByteView, _ key: String) -> CacheError {
     let error = CacheError.unreadable(bytes, key)
     if error.code == .corruptedRecord { counters.corruptedRecords.increment() }
     return error
@@ -122,7 +119,7 @@ extension CacheError {
   }
 
   /// The error for a record without a header of this version.
-  static func unreadable(_ record: UnsafeRawBufferPointer, _ key: String) -> CacheError {
+  static func unreadable(_ record: ByteView, _ key: String) -> CacheError {
     if record.count >= RecordHeader.baseSize, record[4] > RecordHeader.version {
       return CacheError(
         .unsupportedRecord, "The entry \(quoted(key)) was written by a newer version of this package. It is kept.")
@@ -134,7 +131,7 @@ extension CacheError {
 extension EntryDatabase {
   /// Calls `body`, in one transaction, with each index whose key has a committed record, and the record in place.
   func withRecords(
-    of numbers: [Int], _ keys: [String], _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) -> Void
+    of numbers: [Int], _ keys: [String], _ body: (Int, StoredRecord<ByteView>) -> Void
   ) throws(CacheError) {
     if numbers.isEmpty { return }
     try reading("Reading entries of \(directoryName)") { (txn) throws(LMDBError) -> Result<Void, CacheError> in
@@ -154,19 +151,19 @@ extension EntryDatabase {
 
   private func find(
     _ databaseKeys: UnsafeBufferPointer<UnsafeRawBufferPointer>, _ numbers: ArraySlice<Int>, _ keys: [String],
-    _ position: UInt64, in txn: borrowing ReadTransaction, _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) -> Void
+    _ position: UInt64, in txn: borrowing ReadTransaction, _ body: (Int, StoredRecord<ByteView>) -> Void
   ) throws(LMDBError) -> Result<Void, CacheError> {
     // On the stack, sized to the keys.
     let room = databaseKeys.count * MemoryLayout<UnsafeRawBufferPointer?>.stride
     return try withStackBytes(room) { (bytes) throws(LMDBError) in
-      let found = bytes.bindMemory(to: UnsafeRawBufferPointer?.self)
+      let found = bytes.buffer.bindMemory(to: UnsafeRawBufferPointer?.self)
       found.initialize(repeating: nil)
       try txn.find(databaseKeys, found)
       return outcome { () throws(CacheError) in
         for (number, bytes) in zip(numbers, found) {
           guard let bytes else { continue }
           let record = try CacheKey.with(keys[number]) { (key) throws(CacheError) in
-            try parse(bytes, key, position) { $0 }
+            try parse(ByteView(bytes), key, position) { $0 }
           }
           if let record { body(number, record) }
         }
@@ -183,18 +180,17 @@ extension EntryDatabase {
     for number in numbers { room += min(max(1, keys[number].utf8.count), DatabaseKey.maximumLength) }
     let table = numbers.count * MemoryLayout<UnsafeRawBufferPointer>.stride
     return try withStackBytes(table + room) { (memory) throws(LMDBError) in
-      let databaseKeys = UnsafeMutableRawBufferPointer(rebasing: memory[..<table])
-        .bindMemory(to: UnsafeRawBufferPointer.self)
-      var rest = UnsafeMutableRawBufferPointer(rebasing: memory[table...])
+      let databaseKeys = memory[..<table].buffer.bindMemory(to: UnsafeRawBufferPointer.self)
+      var rest = memory[table...]
       for (place, number) in numbers.enumerated() {
         let count = CacheKey.with(keys[number]) { key in
           databaseKey.withDatabaseKey(key.utf8) { bytes -> Int in
-            rest.copyMemory(from: bytes)
+            rest.copy(bytes)
             return bytes.count
           }
         }
-        databaseKeys.initializeElement(at: place, to: UnsafeRawBufferPointer(rebasing: rest[..<count]))
-        rest = UnsafeMutableRawBufferPointer(rebasing: rest[count...])
+        databaseKeys.initializeElement(at: place, to: ByteView(rest[..<count]).buffer)
+        rest = rest[count...]
       }
       return try body(UnsafeBufferPointer(databaseKeys))
     }
@@ -261,19 +257,17 @@ extension EntryDatabase {
     }
   }
 
-  static func position(
-    _ cursor: borrowing Cursor, after key: [UInt8]?
-  ) throws(LMDBError) -> Cursor.Entry? {
+  static func position(_ cursor: borrowing Cursor, after key: [UInt8]?) throws(LMDBError) -> Cursor.Entry? {
     guard let key else { return try cursor.first() }
     return try key.withBytes { (key) throws(LMDBError) in
       guard let found = try cursor.seek(toKeyAtOrAfter: key) else { return nil }
-      return found.key.elementsEqual(fast: key) ? try cursor.next() : found
+      return found.keyBytes.elementsEqual(fast: key) ? try cursor.next() : found
     }
   }
 }
 
 extension CacheEntry {
-  init(_ key: String, _ header: RecordHeader, _ record: UnsafeRawBufferPointer) {
+  init(_ key: String, _ header: RecordHeader, _ record: ByteView) {
     self.init(key, header, size: header.valueLength(in: record))
   }
 

@@ -58,7 +58,7 @@ extension EntryDatabase {
       let status = try Self.tagStatus(txn)
       if status.last == 0 { return (removals, status) }
       try txn.forEach(withPrefix: TagStatus.key) { entry in
-        if let tag = TagStatus.tag(ofKey: entry.key) { removals[tag] = TagStatus.stamp(entry.value) }
+        if let tag = TagStatus.tag(ofKey: entry.keyBytes) { removals[tag] = TagStatus.stamp(entry.valueBytes) }
       }
       return (removals, status)
     }
@@ -72,7 +72,7 @@ extension WriteSession {
   /// Hides every entry that has the tag and is older than `stamp`, even if committed later. Upkeep deletes the records.
   mutating func removeAll(tag hash: UInt64, stamp: UInt64) throws(LMDBError) {
     if try EntryDatabase.removal(ofTag: hash, txn) >= stamp { return }
-    try txn.put(withUnsafeBytes(of: stamp.littleEndian) { Array($0) }, TagStatus.key(ofTag: hash))
+    try txn.put(stamp.littleEndian.bytes, TagStatus.key(ofTag: hash))
     var status = try EntryDatabase.tagStatus(txn)
     status.last = max(status.last, stamp)
     try write(status)
@@ -101,10 +101,10 @@ extension WriteSession {
     var forgotten = status.forgotten
     var keys: [[UInt8]] = []
     try txn.forEach(withPrefix: TagStatus.key) { entry in
-      let removal = TagStatus.stamp(entry.value)
-      guard keys.count < limit, TagStatus.tag(ofKey: entry.key) != nil, removal <= stamp else { return }
+      let removal = TagStatus.stamp(entry.valueBytes)
+      guard keys.count < limit, TagStatus.tag(ofKey: entry.keyBytes) != nil, removal <= stamp else { return }
       forgotten = max(forgotten, removal)
-      keys.append(Array(entry.key))
+      keys.append(Array(entry.keyBytes))
     }
     for key in keys { try txn.remove(key) }
     if forgotten == status.forgotten { return }
@@ -144,28 +144,28 @@ struct PrefixRemovals {
   init() {}
 
   /// Reads a record; a malformed one counts as empty.
-  init(_ bytes: UnsafeRawBufferPointer) {
-    var rest = bytes[...]
+  init(_ bytes: ByteView) {
+    var rest = bytes
     func takeMark() -> UInt64? {
       guard rest.count >= 8 else { return nil }
-      let mark = UInt64(littleEndian: UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: UInt64.self))
-      rest = rest.dropFirst(8)
+      let mark = rest.load(as: UInt64.self)
+      rest = rest[8...]
       return mark < StampClock.foundLimit ? mark : nil
     }
     guard let forgotten = takeMark() else { return }
     var removals: [Removal] = []
     while !rest.isEmpty {
       guard let mark = takeMark(), mark >= removals.last?.mark ?? forgotten,
-        let length = rest.popFirst(), length <= rest.count
+        let length = rest.first.map(Int.init), length < rest.count
       else { return }
-      removals.append(Removal(mark: mark, prefix: Array(rest.prefix(Int(length)))))
-      rest = rest.dropFirst(Int(length))
+      removals.append(Removal(mark: mark, prefix: Array(rest[1...length])))
+      rest = rest[(length + 1)...]
     }
     (self.forgotten, self.removals) = (forgotten, removals)
   }
 
   var stored: [UInt8] {
-    func bytes(_ mark: UInt64) -> [UInt8] { withUnsafeBytes(of: mark.littleEndian) { Array($0) } }
+    func bytes(_ mark: UInt64) -> [UInt8] { mark.littleEndian.bytes }
     return removals.reduce(into: bytes(forgotten)) { $0 += bytes($1.mark) + [UInt8($1.prefix.count)] + $1.prefix }
   }
 
@@ -184,7 +184,7 @@ struct PrefixRemovals {
   }
 
   /// Whether the key may have been removed after a mark.
-  func includes(_ key: UnsafeRawBufferPointer, since mark: UInt64) -> Bool {
+  func includes(_ key: ByteView, since mark: UInt64) -> Bool {
     mark < forgotten || removals.contains { $0.mark > mark && key.starts(with: $0.prefix) }
   }
 }

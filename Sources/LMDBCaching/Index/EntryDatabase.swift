@@ -203,8 +203,8 @@ extension ReadTransaction: EntryTransaction {}
 extension WriteTransaction: EntryTransaction {}
 
 extension EntryTransaction where Self: ~Copyable {
-  func value<R>(_ key: [UInt8], _ read: (UnsafeRawBufferPointer) -> R) throws(LMDBError) -> R? {
-    try key.withBytes { (key) throws(LMDBError) in try withValue(forKey: key, in: .main) { read($0) } }
+  func value<R>(_ key: [UInt8], _ read: (ByteView) -> R) throws(LMDBError) -> R? {
+    try key.withBytes { (key) throws(LMDBError) in try withValue(forKey: key) { read($0) } }
   }
 
   /// Visits the records whose keys start with `prefix`.
@@ -212,7 +212,7 @@ extension EntryTransaction where Self: ~Copyable {
     try prefix.withBytes { (prefix) throws(LMDBError) in
       try withCursor(in: .main) { (cursor) throws(LMDBError) in
         var position = try cursor.seek(toKeyAtOrAfter: prefix)
-        while let entry = position, entry.key.hasPrefix(prefix) {
+        while let entry = position, entry.keyBytes.hasPrefix(prefix) {
           body(entry)
           position = try cursor.next()
         }
@@ -255,9 +255,7 @@ extension EntryDatabase {
   }
 
   static func write(_ metadata: CacheMetadata, _ txn: borrowing WriteTransaction) throws(LMDBError) {
-    var bytes = [UInt8](repeating: 0, count: CacheMetadata.size)
-    bytes.withUnsafeMutableBytes { metadata.write(to: $0) }
-    try txn.put(bytes, CacheMetadata.key)
+    try txn.put(metadata.stored, CacheMetadata.key)
   }
 
   func removalMarks() throws(CacheError) -> RemovalMarks {
@@ -286,7 +284,9 @@ extension EntryDatabase {
   static func valueUsage(_ txn: borrowing ReadTransaction) throws(LMDBError) -> ValueUsage {
     var usage = ValueUsage(transactionID: txn.id)
     try txn.forEach(withPrefix: SegmentUsage.keyPrefix) { entry in
-      if let segment = SegmentUsage.segment(ofKey: entry.key) { usage.segments[segment] = SegmentUsage(entry.value) }
+      if let segment = SegmentUsage.segment(ofKey: entry.keyBytes) {
+        usage.segments[segment] = SegmentUsage(entry.valueBytes)
+      }
     }
     return usage
   }
@@ -294,7 +294,7 @@ extension EntryDatabase {
   /// The stamp up to which a journal is in the database.
   static func committedStamp(ofJournal journal: UInt64, _ txn: borrowing ReadTransaction) throws(LMDBError) -> UInt64 {
     try txn.value(WriteSession.committedStampKey(journal)) {
-      $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0
+      $0.count == 8 ? $0.load(as: UInt64.self) : 0
     } ?? 0
   }
 

@@ -39,7 +39,7 @@ struct EntrySnapshot: ~Copyable {
   // MARK: Entries
 
   /// Finds the newest record under a key, if it is selected or unreadable.
-  func find(_ key: UnsafeRawBufferPointer, _ selection: EntrySelection = .live) throws(LMDBError) -> FoundRecord? {
+  func find(_ key: ByteView, _ selection: EntrySelection = .live) throws(LMDBError) -> FoundRecord? {
     let found = try databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
       let committed = try txn.withValue(forKey: databaseKey) { $0 }
       // The database key may be in memory of this call.
@@ -56,7 +56,7 @@ struct EntrySnapshot: ~Copyable {
   ///   - withUnreadable: Whether to include records of other versions, without a header.
   /// - Returns: Where to continue; `nil` at the end.
   func scan(
-    _ prefix: UnsafeRawBufferPointer, after place: EntryPlace? = nil, limit: Int = .max, _ selection: EntrySelection,
+    _ prefix: ByteView, after place: EntryPlace? = nil, limit: Int = .max, _ selection: EntrySelection,
     withUnreadable: Bool = false, _ body: (FoundRecord) -> Bool
   ) throws(LMDBError) -> EntryPlace? {
     try txn.withCursor { (cursor) throws(LMDBError) in
@@ -67,19 +67,19 @@ struct EntrySnapshot: ~Copyable {
           $0.isLong == range.isLong && !$0.databaseKey.lexicographicallyPrecedes(range.start) ? $0.databaseKey : nil
         }
         var committed = try after == nil ? range.first(cursor) : EntryDatabase.position(cursor, after: after)
-        var waiting = (after ?? range.start).withUnsafeBytes { pending.index(atOrAfter: $0) }
+        var waiting = (after ?? range.start).withBytes { pending.index(atOrAfter: $0) }
         if let after, waiting < pending.entries.count, pending.entries[waiting].databaseKey.elementsEqual(after) {
           waiting += 1
         }
         while true {
-          if let entry = committed, !range.contains(entry.key) { committed = nil }
+          if let entry = committed, !range.contains(entry.keyBytes) { committed = nil }
           var entry = waiting < pending.entries.count ? pending.entries[waiting] : nil
           if let next = entry, !range.contains(next.databaseKey) { entry = nil }
-          guard let key = Self.first(committed?.key, entry?.databaseKey) else { break }
-          let isCommitted = entry == nil || committed?.key.elementsEqual(fast: key) == true
+          guard let key = Self.first(committed?.keyBytes, entry?.databaseKey) else { break }
+          let isCommitted = entry == nil || committed?.keyBytes.elementsEqual(fast: key) == true
           let isPending = committed == nil || entry?.databaseKey.elementsEqual(fast: key) == true
           left -= 1
-          let found = newest(key, isCommitted ? committed?.value : nil, isPending ? entry : nil)
+          let found = newest(key, isCommitted ? committed?.valueBytes : nil, isPending ? entry : nil)
           var goesOn = true
           if let found, try isShown(found, prefix, selection, withUnreadable: withUnreadable) { goesOn = body(found) }
           if !goesOn || left <= 0 { return EntryPlace(databaseKey: Array(key)) }
@@ -91,17 +91,13 @@ struct EntrySnapshot: ~Copyable {
     }
   }
 
-  private static func first(
-    _ one: UnsafeRawBufferPointer?, _ other: UnsafeRawBufferPointer?
-  ) -> UnsafeRawBufferPointer? {
+  private static func first(_ one: ByteView?, _ other: ByteView?) -> ByteView? {
     guard let one, let other else { return one ?? other }
     return other.precedes(one) ? other : one
   }
 
   /// The newer one of a committed and a pending record; `nil` for a removal.
-  private func newest(
-    _ databaseKey: UnsafeRawBufferPointer, _ committed: UnsafeRawBufferPointer?, _ entry: PendingWrites.Entry?
-  ) -> FoundRecord? {
+  private func newest(_ databaseKey: ByteView, _ committed: ByteView?, _ entry: PendingWrites.Entry?) -> FoundRecord? {
     if let entry, pending.replaces(committed.flatMap { RecordHeader($0) }, by: entry, clearedAt: clearedAt) {
       return entry.isRemoval ? nil : FoundRecord(databaseKey, entry.frame.record, isPending: true)
     }
@@ -109,7 +105,7 @@ struct EntrySnapshot: ~Copyable {
   }
 
   private func isShown(
-    _ found: FoundRecord, _ prefix: UnsafeRawBufferPointer?, _ selection: EntrySelection, withUnreadable: Bool
+    _ found: FoundRecord, _ prefix: ByteView?, _ selection: EntrySelection, withUnreadable: Bool
   ) throws(LMDBError) -> Bool {
     guard let header = found.header else { return withUnreadable }
     guard prefix.map({ found.key.hasPrefix($0) }) ?? true, selection.shows(header, at: now),
@@ -164,15 +160,15 @@ struct EntrySnapshot: ~Copyable {
 
 /// The newest record of a key, in place: valid as long as the snapshot.
 struct FoundRecord {
-  let bytes: UnsafeRawBufferPointer
+  let bytes: ByteView
   /// `nil` for a record of another version.
   let header: RecordHeader?
   /// The cache's key, or the beginning of a long key without a header.
-  private(set) var key: UnsafeRawBufferPointer
+  private(set) var key: ByteView
   /// Whether the record is from a journal.
   let isPending: Bool
 
-  init(_ databaseKey: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer, isPending: Bool) {
+  init(_ databaseKey: ByteView, _ bytes: ByteView, isPending: Bool) {
     self.bytes = bytes
     self.isPending = isPending
     if let header = RecordHeader(bytes),
@@ -182,14 +178,12 @@ struct FoundRecord {
     } else {
       header = nil
       let isLong = databaseKey.first == DatabaseKey.longMarker
-      key =
-        isLong
-        ? UnsafeRawBufferPointer(rebasing: databaseKey.dropFirst().prefix(DatabaseKey.longPrefixLength)) : databaseKey
+      key = isLong ? databaseKey[1...].prefix(DatabaseKey.longPrefixLength) : databaseKey
     }
   }
 
   /// The same record with its key elsewhere; `nil` if it belongs to another key with the same digest.
-  func replacingKey(by key: UnsafeRawBufferPointer) -> FoundRecord? {
+  func replacingKey(by key: ByteView) -> FoundRecord? {
     guard header == nil || self.key.elementsEqual(fast: key) else { return nil }
     var copy = self
     copy.key = key

@@ -1,24 +1,22 @@
-import CXXHash
-import Synchronization
+public import Synchronization
 
 /// The tags of an entry, stored as 64-bit hashes. If two tags collide (one pair in 10^19), removing one removes both.
 final class EntryTags: @unchecked Sendable, Equatable {
   // Unchecked: the memory behind the pointer never changes, and lives as long as this.
 
   let hashes: TagHashes
+  private let owned: OwnedBytes
 
   private init(_ hashes: some Collection<UInt64>) {
-    let bytes = UnsafeMutableRawPointer.allocate(byteCount: TagHashes.length(hashes.count), alignment: 8)
-    bytes.storeBytes(of: UInt16(hashes.count).littleEndian, as: UInt16.self)
-    for (index, hash) in hashes.enumerated() {
-      bytes.storeBytes(of: hash.littleEndian, toByteOffset: 2 + 8 * index, as: UInt64.self)
-    }
-    self.hashes = TagHashes(at: bytes)
+    var owned = OwnedBytes()
+    owned.grow(to: TagHashes.length(hashes.count))
+    owned.memory.store(UInt16(hashes.count))
+    for (index, hash) in hashes.enumerated() { owned.memory.store(hash, at: 2 + 8 * index) }
+    self.hashes = TagHashes(allOf: owned.bytes)
+    self.owned = owned
   }
 
   convenience init(copying hashes: TagHashes) { self.init(hashes) }
-
-  deinit { UnsafeMutableRawPointer(mutating: hashes.base).deallocate() }
 
   /// Returns `nil` without tags. Throws `.invalidArgument` for more than ``TagHashes/greatestCount``.
   static func make(_ tags: [String]) throws(CacheError) -> EntryTags? {
@@ -40,7 +38,7 @@ final class EntryTags: @unchecked Sendable, Equatable {
 
   /// XXH3, with another seed than for keys.
   static func hash(_ tag: String) -> UInt64 {
-    withUTF8Bytes(of: tag) { cxxhash_64($0.baseAddress, $0.count, 0x7461_6773) }
+    withUTF8Bytes(of: tag) { $0.hash(seed: 0x7461_6773) }
   }
 
   static func == (first: EntryTags, second: EntryTags) -> Bool { first.hashes.elementsEqual(second.hashes) }
@@ -51,27 +49,26 @@ final class EntryTags: @unchecked Sendable, Equatable {
 struct TagHashes: RandomAccessCollection {
   static let greatestCount = 64
 
-  let base: UnsafeRawPointer
+  let bytes: ByteView
 
   /// Returns `nil` unless the bytes begin with tags.
-  init?(_ bytes: UnsafeRawBufferPointer) {
-    guard bytes.count >= 2, let base = bytes.baseAddress else { return nil }
-    self.base = base
-    guard 1...Self.greatestCount ~= count, bytes.count >= length else { return nil }
+  init?(_ bytes: ByteView) {
+    guard bytes.count >= 2 else { return nil }
+    let length = Self.length(Int(bytes.load(as: UInt16.self)))
+    guard Self.length(1)...Self.length(Self.greatestCount) ~= length, bytes.count >= length else { return nil }
+    self.bytes = bytes[..<length]
   }
 
-  init(at base: UnsafeRawPointer) { self.base = base }
+  fileprivate init(allOf bytes: ByteView) { self.bytes = bytes }
 
-  var count: Int { Int(UInt16(littleEndian: base.loadUnaligned(as: UInt16.self))) }
+  var count: Int { (bytes.count - 2) / 8 }
   var startIndex: Int { 0 }
   var endIndex: Int { count }
-  var length: Int { Self.length(count) }
+  var length: Int { bytes.count }
 
   static func length(_ count: Int) -> Int { count == 0 ? 0 : 2 + 8 * count }
 
-  subscript(index: Int) -> UInt64 {
-    UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 2 + 8 * index, as: UInt64.self))
-  }
+  subscript(index: Int) -> UInt64 { bytes.load(2 + 8 * index) }
 }
 
 /// The database's overall state of removals by tag. A separate record per removed tag holds the removal's stamp, which
@@ -92,32 +89,29 @@ struct TagStatus: Equatable {
   init() {}
 
   /// Reads a record; a malformed one counts as empty.
-  init(_ bytes: UnsafeRawBufferPointer) {
+  init(_ bytes: ByteView) {
     guard bytes.count == Self.size else { return }
-    func load(_ offset: Int) -> UInt64 {
-      UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    }
-    let (last, swept, forgotten) = (load(0), load(8), load(16))
+    let (last, swept, forgotten) = (
+      bytes.load(0, as: UInt64.self), bytes.load(8, as: UInt64.self), bytes.load(16, as: UInt64.self)
+    )
     guard last < StampClock.foundLimit, swept <= last, forgotten <= swept else { return }
     (self.last, self.swept, self.forgotten) = (last, swept, forgotten)
   }
 
-  var stored: [UInt8] {
-    [last, swept, forgotten].flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }
-  }
+  var stored: [UInt8] { [last, swept, forgotten].flatMap { $0.littleEndian.bytes } }
 
   // MARK: The records of single tags: `FF`, `t` and the tag's hash, and a stamp
 
-  static func key(ofTag hash: UInt64) -> [UInt8] { key + withUnsafeBytes(of: hash.bigEndian) { Array($0) } }
+  static func key(ofTag hash: UInt64) -> [UInt8] { key + hash.bigEndian.bytes }
 
-  static func tag(ofKey key: UnsafeRawBufferPointer) -> UInt64? {
+  static func tag(ofKey key: ByteView) -> UInt64? {
     guard key.count == 10, key.starts(with: Self.key) else { return nil }
-    return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
+    return key.load(2, as: UInt64.self).byteSwapped
   }
 
-  static func stamp(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+  static func stamp(_ bytes: ByteView) -> UInt64 {
     guard bytes.count == 8 else { return 0 }
-    let stamp = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+    let stamp = bytes.load(as: UInt64.self)
     return stamp < StampClock.foundLimit ? stamp : 0
   }
 }
@@ -155,18 +149,16 @@ final class TagMark: Sendable {
 /// others of the same of 4,096 groups; for an entry that is not cleared, ask the journal and the database.
 ///
 /// Words are set under the journal's lock, at the moment of the removal, and only grow.
-final class TagRemovals: @unchecked Sendable {
-  // Unchecked because of the pointer, which leads to the table's atomics.
-
+final class TagRemovals: Sendable {
   /// The words without reference counting, valid for the lifetime of the ``TagRemovals``.
   struct Words {
-    fileprivate let base: UnsafeMutablePointer<Atomic<UInt64>>
+    fileprivate let words: AtomicWords
 
     fileprivate static let groupBits = 12
 
     @inline(__always)
-    fileprivate func word(_ hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
-      base + Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))
+    fileprivate func word(_ hash: UInt64) -> MemoryReference<Atomic<UInt64>> {
+      words[Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))]
     }
 
     /// The stamp of the latest possible removal by the tag, or 0.
@@ -180,7 +172,7 @@ final class TagRemovals: @unchecked Sendable {
   let words: Words
   private let met = Atomic<Bool>(false)
 
-  init() { words = Words(base: table.words) }
+  init() { words = Words(words: table.words) }
 
   /// Requires the journal's lock.
   func note(_ hash: UInt64, stamp: UInt64) {
@@ -194,20 +186,27 @@ final class TagRemovals: @unchecked Sendable {
 }
 
 /// Atomic words, initially 0, that live as long as this object.
-final class AtomicTable: @unchecked Sendable {
-  // Unchecked: the pointer leads to atomics.
-
-  let words: UnsafeMutablePointer<Atomic<UInt64>>
-  let count: Int
+final class AtomicTable: Sendable {
+  /// Valid as long as this object.
+  let words: AtomicWords
 
   init(count: Int) {
-    self.count = count
-    words = .allocate(capacity: count)
-    for index in 0..<count { (words + index).initialize(to: Atomic(0)) }
+    words = AtomicWords(base: .allocate(capacity: count), count: count)
+    for index in 0..<count { words[index].initialize(to: Atomic(0)) }
   }
 
-  deinit {
-    words.deinitialize(count: count)
-    words.deallocate()
+  deinit { words.base.deallocate() }
+}
+
+/// The words of an ``AtomicTable``, without a reference to it.
+@safe @frozen @usableFromInline
+struct AtomicWords: Sendable {
+  @usableFromInline nonisolated(unsafe) let base: UnsafeMutablePointer<Atomic<UInt64>>
+  @usableFromInline let count: Int
+
+  @inlinable @inline(__always)
+  subscript(index: Int) -> MemoryReference<Atomic<UInt64>> {
+    precondition(index >= 0 && index < count)
+    return MemoryReference(base + index)
   }
 }

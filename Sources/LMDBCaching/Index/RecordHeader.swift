@@ -1,5 +1,3 @@
-import CXXHash
-import CXXHashWide
 import Platform
 
 /// The little-endian header of every stored value. Unused fields take no space, because most values are short.
@@ -65,7 +63,7 @@ package struct RecordHeader {
   /// Not read, because a copied record is an ordinary write; see ``wasTransacted``.
   var isTransacted = false
   private var tagCount: UInt8 = 0
-  private var tagBase: UnsafeRawPointer?
+  private var foundTags: TagHashes?
   package var created: UInt32
   package var lastAccess: UInt32
   package var cost: Int
@@ -100,34 +98,18 @@ package struct RecordHeader {
     payloadLength = 0
   }
 
-  /// Reads a header from the beginning of a record.
-  init?(beginning: UnsafeRawBufferPointer, size: Int) {
-    guard beginning.count <= size else { return nil }
-    // Reads only the fields, which precede everything else.
-    self.init(UnsafeRawBufferPointer(start: beginning.baseAddress, count: size), available: beginning.count)
-  }
-
   @inline(__always)
-  init?(_ record: UnsafeRawBufferPointer) { self.init(record, available: record.count) }
-
-  /// - Parameter available: The readable bytes of the record.
-  @inline(__always)
-  private init?(_ record: UnsafeRawBufferPointer, available: Int) {
-    guard available >= Self.baseSize, let base = record.baseAddress,
-      base.load(fromByteOffset: 4, as: UInt8.self) == Self.version
-    else { return nil }
-    func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type) -> T {
-      T(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: T.self))
-    }
-    checksum = load(0, as: UInt32.self)
-    format = ArchiveFormat(rawValue: load(5, as: UInt8.self))
-    flags = Flags(rawValue: load(6, as: UInt16.self))
-    stamp = load(8, as: UInt64.self)
+  init?(_ record: ByteView) {
+    guard record.count >= Self.baseSize, record[4] == Self.version else { return nil }
+    checksum = record.load(0)
+    format = ArchiveFormat(rawValue: record[5])
+    flags = Flags(rawValue: record.load(6))
+    stamp = record.load(8)
     // A greater stamp is forged, and would seem newer than all later writes.
     guard stamp < StampClock.limit else { return nil }
-    created = load(16, as: UInt32.self)
-    lastAccess = load(20, as: UInt32.self)
-    cost = Int(load(24, as: UInt32.self))
+    created = record.load(16)
+    lastAccess = record.load(20)
+    cost = Int(record.load(24, as: UInt32.self))
     expires = 0
     if flags.isSubset(of: [.transformed, .uses, .transacted]) {
       payloadLength = record.count &- Self.baseSize
@@ -139,10 +121,10 @@ package struct RecordHeader {
     let present = flags
     func field(_ flag: Flags) -> UInt64? {
       guard present.contains(flag), !isCut else { return nil }
-      isCut = available < offset + 8
+      isCut = record.count < offset + 8
       if isCut { return nil }
       defer { offset += 8 }
-      return load(offset, as: UInt64.self)
+      return record.load(offset)
     }
     expires = Int64(bitPattern: field(.expires) ?? 0)
     cost = field(.wideCost).map { Int(bitPattern: UInt(truncatingIfNeeded: $0)) } ?? cost
@@ -151,14 +133,13 @@ package struct RecordHeader {
     revision = field(.revision) ?? 0
     if isCut { return nil }
     if flags.contains(.tags) {
-      let tags = TagHashes(UnsafeRawBufferPointer(start: base + offset, count: available - offset))
-      guard let tags else { return nil }
-      (tagCount, tagBase) = (UInt8(tags.count), tags.base)
+      guard let tags = TagHashes(record[offset...]) else { return nil }
+      (tagCount, foundTags) = (UInt8(tags.count), tags)
       offset += tags.length
     }
     if flags.contains(.key) {
-      guard available >= offset + 4 else { return nil }
-      keyLength = load(offset, as: UInt32.self)
+      guard record.count >= offset + 4 else { return nil }
+      keyLength = record.load(offset)
       offset += 4
     }
     payloadLength = record.count - offset - Int(keyLength)
@@ -183,14 +164,14 @@ package struct RecordHeader {
 
   /// The tags, valid as long as the record or their source; `nil` if there are none, or after ``detached``.
   var tags: TagHashes? {
-    get { tagBase.map { TagHashes(at: $0) } }
-    set { (tagCount, tagBase) = (UInt8(newValue?.count ?? 0), newValue?.base) }
+    get { foundTags }
+    set { (tagCount, foundTags) = (UInt8(newValue?.count ?? 0), newValue) }
   }
 
   /// The header without its tags, which may outlive the record.
   var detached: RecordHeader {
     var header = self
-    header.tagBase = nil
+    header.foundTags = nil
     return header
   }
 
@@ -205,17 +186,14 @@ package struct RecordHeader {
   var payloadOffset: Int { fixedLength &+ Int(keyLength) }
 
   @inline(__always)
-  mutating func write(to base: UnsafeMutableRawPointer, keyHash: UInt64, payloadHash: UInt64) {
-    writeFields(to: base)
-    Self.seal(base, stamp: stamp, fixedLength: fixedLength, keyHash: keyHash, payloadHash: payloadHash)
+  mutating func write(to record: MutableByteView, keyHash: UInt64, payloadHash: UInt64) {
+    writeFields(to: record)
+    Self.seal(record, stamp: stamp, fixedLength: fixedLength, keyHash: keyHash, payloadHash: payloadHash)
   }
 
   /// Writes everything except the stamp and the checksum.
   @inline(__always)
-  mutating func writeFields(to base: UnsafeMutableRawPointer) {
-    func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
-      base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
-    }
+  mutating func writeFields(to record: MutableByteView) {
     flags.subtract([.expires, .wideCost, .times, .revision, .tags, .key, .transacted])
     if expires != 0 { flags.insert(.expires) }
     if isWide { flags.insert(.wideCost) }
@@ -224,16 +202,16 @@ package struct RecordHeader {
     if hasTags { flags.insert(.tags) }
     if isTransacted { flags.insert(.transacted) }
     if keyLength != 0 { flags.insert(.key) }
-    store(Self.version, 4)
-    store(format.rawValue, 5)
-    store(flags.rawValue, 6)
-    store(created, 16)
-    store(lastAccess, 20)
-    store(UInt32(truncatingIfNeeded: isWide ? 0 : cost), 24)
+    record.store(Self.version, at: 4)
+    record.store(format.rawValue, at: 5)
+    record.store(flags.rawValue, at: 6)
+    record.store(created, at: 16)
+    record.store(lastAccess, at: 20)
+    record.store(UInt32(truncatingIfNeeded: isWide ? 0 : cost), at: 24)
     var offset = Self.baseSize
     func store(_ field: UInt64, if isThere: Bool) {
       guard isThere else { return }
-      store(field, offset)
+      record.store(field, at: offset)
       offset += 8
     }
     store(UInt64(bitPattern: expires), if: expires != 0)
@@ -243,31 +221,28 @@ package struct RecordHeader {
     store(revision, if: revision != 0)
     if hasTags {
       guard let tags else { preconditionFailure("A record is written without its tags.") }
-      (base + offset).copyMemory(from: tags.base, byteCount: tags.length)
+      record.copy(tags.bytes, at: offset)
       offset += tags.length
     }
-    if keyLength != 0 { store(keyLength, offset) }
+    if keyLength != 0 { record.store(keyLength, at: offset) }
   }
 
   /// Writes the stamp and the checksum of an otherwise complete header.
   @inline(__always)
-  static func seal(
-    _ base: UnsafeMutableRawPointer, stamp: UInt64, fixedLength: Int, keyHash: UInt64, payloadHash: UInt64
-  ) {
-    base.storeBytes(of: stamp.littleEndian, toByteOffset: 8, as: UInt64.self)
-    let header = headerHash(base, count: fixedLength, keyHash: keyHash)
-    base.storeBytes(of: checksum(headerHash: header, payloadHash: payloadHash).littleEndian, as: UInt32.self)
+  static func seal(_ record: MutableByteView, stamp: UInt64, fixedLength: Int, keyHash: UInt64, payloadHash: UInt64) {
+    record.store(stamp, at: 8)
+    let header = headerHash(ByteView(record), count: fixedLength, keyHash: keyHash)
+    record.store(checksum(headerHash: header, payloadHash: payloadHash))
   }
 
   // MARK: The checksum
 
   @inline(__always)
-  static func keyHash(_ key: UnsafeRawBufferPointer) -> UInt64 { cxxhash_64(key.baseAddress, key.count, 0) }
+  static func keyHash(_ key: ByteView) -> UInt64 { key.hash(seed: 0) }
 
   @inline(__always)
-  static func payloadHash(_ payload: UnsafeRawBufferPointer) -> UInt64 {
-    payload.count < 512
-      ? cxxhash_64(payload.baseAddress, payload.count, 1) : cxxhash_wide_64(payload.baseAddress, payload.count, 1)
+  static func payloadHash(_ payload: ByteView) -> UInt64 {
+    payload.count < 512 ? payload.hash(seed: 1) : payload.wideHash(seed: 1)
   }
 
   /// XXH3 of the header past the checksum, seeded with the key's hash, mixed with the payload's XXH3 and reduced to 32
@@ -279,40 +254,40 @@ package struct RecordHeader {
   }
 
   @inline(__always)
-  private static func headerHash(_ header: UnsafeRawPointer, count: Int, keyHash: UInt64) -> UInt64 {
-    cxxhash_64(header + 4, count - 4, keyHash)
+  private static func headerHash(_ record: ByteView, count: Int, keyHash: UInt64) -> UInt64 {
+    record[4..<count].hash(seed: keyHash)
   }
 
   /// The header's and key's part of the checksum.
   @inline(__always)
-  func headerHash(_ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> UInt64 {
-    Self.headerHash(record.baseAddress!, count: fixedLength, keyHash: Self.keyHash(key))
+  func headerHash(_ record: ByteView, key: ByteView) -> UInt64 {
+    Self.headerHash(record, count: fixedLength, keyHash: Self.keyHash(key))
   }
 
   /// Whether a payload, or its copy, belongs to the header with this hash.
   @inline(__always)
-  func isIntact(headerHash: UInt64, payload: UnsafeRawBufferPointer) -> Bool {
+  func isIntact(headerHash: UInt64, payload: ByteView) -> Bool {
     checksum == Self.checksum(headerHash: headerHash, payloadHash: Self.payloadHash(payload))
   }
 
   @inline(__always)
-  func isIntact(_ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
+  func isIntact(_ record: ByteView, key: ByteView) -> Bool {
     isIntact(headerHash: headerHash(record, key: key), payload: payload(of: record))
   }
 
   /// A record's contribution to ``CacheMetadata/digest``, from its checksum and stamp, which all versions store in the
   /// same place; 0 if it is too short.
-  static func digest(of record: UnsafeRawBufferPointer) -> UInt64 {
+  static func digest(of record: ByteView) -> UInt64 {
     guard record.count >= 16 else { return 0 }
-    let checksum = UInt64(UInt32(littleEndian: record.loadUnaligned(as: UInt32.self)))
-    let stamp = UInt64(littleEndian: record.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    let checksum = UInt64(record.load(0, as: UInt32.self))
+    let stamp: UInt64 = record.load(8)
     let word = (stamp ^ (checksum << 32 | checksum)) &* 0x9E37_79B9_7F4A_7C15
     return word ^ word >> 29
   }
 
   @inline(__always)
-  func payload(of record: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: record.baseAddress! + payloadOffset, count: payloadLength)
+  func payload(of record: ByteView) -> ByteView {
+    record[payloadOffset..<payloadOffset + payloadLength]
   }
 
   /// The header for a record that holds a pointer to its value.
@@ -323,14 +298,14 @@ package struct RecordHeader {
   }
 
   /// The value's length, wherever it is stored.
-  func valueLength(in record: UnsafeRawBufferPointer) -> Int {
+  func valueLength(in record: ByteView) -> Int {
     ValuePointer(in: record, self).map { max(0, $0.length) } ?? payloadLength
   }
 
   /// Whether the record belongs to the key; other keys may share its digest.
   @inline(__always)
-  func belongs(to key: UnsafeRawBufferPointer, in record: UnsafeRawBufferPointer) -> Bool {
-    keyLength == 0 || UnsafeRawBufferPointer(rebasing: record[keyOffset..<payloadOffset]).elementsEqual(fast: key)
+  func belongs(to key: ByteView, in record: ByteView) -> Bool {
+    keyLength == 0 || record[keyOffset..<payloadOffset].elementsEqual(fast: key)
   }
 
   func isSameRecord(as other: RecordHeader) -> Bool { stamp == other.stamp && checksum == other.checksum }
@@ -381,8 +356,7 @@ struct StoredRecord<Payload> {
   var validated: UInt64 = 0
 
   func replacingPayload<Other>(with payload: Other) -> StoredRecord<Other> {
-    StoredRecord<Other>(
-      header: header, tags: tags, headerHash: headerHash, payload: payload, validated: validated)
+    StoredRecord<Other>(header: header, tags: tags, headerHash: headerHash, payload: payload, validated: validated)
   }
 }
 

@@ -10,7 +10,7 @@ extension RecordReader {
 
   /// Gets a record's index, the record with a copy of its value that is valid during the call, and the same bytes as
   /// `Data` if they have separate memory.
-  typealias Visitor = (Int, StoredRecord<UnsafeRawBufferPointer>, Data?) throws(CacheError) -> Void
+  typealias Visitor = (Int, StoredRecord<ByteView>, Data?) throws(CacheError) -> Void
 
   /// Calls `body`, outside of any transaction, with each record found, in any order.
   func read(_ keys: [String], _ body: Visitor) throws(CacheError) {
@@ -73,7 +73,7 @@ extension RecordReader {
   /// Verifies the checksum of a copy, and passes on the value.
   @inline(__always)
   private func finish(
-    _ found: StoredRecord<UnsafeRawBufferPointer>, _ owner: Data?, _ number: Int, _ key: String, _ body: Visitor
+    _ found: StoredRecord<ByteView>, _ owner: Data?, _ number: Int, _ key: String, _ body: Visitor
   ) throws(CacheError) {
     try CacheKey.with(key) { (key) throws(CacheError) in
       try requireTransforms(found.header, key)
@@ -116,36 +116,21 @@ struct GroupBytes: ~Copyable {
   }
 
   private static let alignment = 16
-  private var memory: UnsafeMutableRawBufferPointer
+  private var owned = OwnedBytes()
   private var count = 0
 
-  init(capacity: Int) {
-    memory = .allocate(byteCount: max(Self.alignment, capacity), alignment: Self.alignment)
-  }
-
-  deinit { memory.deallocate() }
+  init(capacity: Int) { owned.grow(to: max(Self.alignment, capacity)) }
 
   /// Copies a value, aligned as on the stack.
   @inline(__always)
-  mutating func append(_ bytes: UnsafeRawBufferPointer) -> Place {
-    if bytes.count > memory.count - count { grow(by: bytes.count) }
-    UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
+  mutating func append(_ bytes: ByteView) -> Place {
+    if bytes.count > owned.memory.count - count { owned.grow(to: count + bytes.count) }
+    owned.memory.copy(bytes, at: count)
     let place = Place(start: count, count: bytes.count)
-    count = min(memory.count, (count + bytes.count + Self.alignment - 1) & ~(Self.alignment - 1))
+    count = min(owned.memory.count, (count + bytes.count + Self.alignment - 1) & ~(Self.alignment - 1))
     return place
   }
 
-  @inline(never)
-  private mutating func grow(by more: Int) {
-    let grown = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(2 * memory.count, count + more), alignment: Self.alignment)
-    grown.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
-    memory.deallocate()
-    memory = grown
-  }
-
   @inline(__always)
-  subscript(_ place: Place) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: memory[place.start..<(place.start + place.count)])
-  }
+  subscript(_ place: Place) -> ByteView { owned.bytes[place.start..<(place.start + place.count)] }
 }

@@ -34,20 +34,17 @@ final class RecordReader: Sendable {
   var counters: DiskCounters { database.counters }
 
   /// Calls `body` with the live record under `key`, and a copy of its value that is valid during the call.
-  func read<R>(
-    _ key: CacheKey, _ body: (StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> R
-  ) throws(CacheError) -> R? {
+  func read<R>(_ key: CacheKey, _ body: (StoredRecord<ByteView>) throws(CacheError) -> R) throws(CacheError) -> R? {
     // Most values fit on the stack; longer copies are allocated.
     try withStackBytes(1024) { (scratch) throws(CacheError) -> R? in
       var long = OwnedBytes()
       defer { withExtendedLifetime(long) {} }
       let found = try copyRecord(key) { payload -> Int in
-        if payload.count > scratch.count { long.copy(payload) } else { scratch.copyMemory(from: payload) }
+        if payload.count > scratch.count { long.copy(payload) } else { scratch.copy(payload) }
         return payload.count
       }
       guard let found else { return nil }
-      let bytes =
-        found.payload > scratch.count ? long.bytes : UnsafeRawBufferPointer(rebasing: scratch[..<found.payload])
+      let bytes = found.payload > scratch.count ? long.bytes : ByteView(scratch[..<found.payload])
       guard let record = try verified(found, bytes, key) else { return nil }
       if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return try body(record) }
       guard let value = try value(of: record, key) else {
@@ -81,8 +78,8 @@ final class RecordReader: Sendable {
   /// Verifies a copy's checksum, expiry and tags, and notes the access.
   @inline(__always)
   func verified<P>(
-    _ found: StoredRecord<P>, _ payload: UnsafeRawBufferPointer, _ key: CacheKey
-  ) throws(CacheError) -> StoredRecord<UnsafeRawBufferPointer>? {
+    _ found: StoredRecord<P>, _ payload: ByteView, _ key: CacheKey
+  ) throws(CacheError) -> StoredRecord<ByteView>? {
     guard found.header.isIntact(headerHash: found.headerHash, payload: payload) else {
       throw database.corrupted(key.string)
     }
@@ -105,18 +102,14 @@ final class RecordReader: Sendable {
 
   /// Copies the newest record of `key` from the journal or the database. Counts a miss.
   @inline(__always)
-  private func copyRecord<P>(
-    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
-  ) throws(CacheError) -> StoredRecord<P>? {
+  private func copyRecord<P>(_ key: CacheKey, copy: (ByteView) -> P) throws(CacheError) -> StoredRecord<P>? {
     let record = try findRecord(key, copy: copy)
     if record == nil { counters.misses.increment() }
     return record
   }
 
   @inline(__always)
-  private func findRecord<P>(
-    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
-  ) throws(CacheError) -> StoredRecord<P>? {
+  private func findRecord<P>(_ key: CacheKey, copy: (ByteView) -> P) throws(CacheError) -> StoredRecord<P>? {
     var found: StoredRecord<P>??
     if journal.hasPending.load(ordering: .acquiring) {
       var old: UInt64 = 0
@@ -147,9 +140,7 @@ final class RecordReader: Sendable {
   }
 
   /// Verifies a record's checksum, and replaces a logged or transformed value; `nil` if its segment is gone.
-  private func restored(
-    _ record: StoredRecord<Data>, _ key: CacheKey
-  ) throws(CacheError) -> StoredRecord<Data>? {
+  private func restored(_ record: StoredRecord<Data>, _ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
     try record.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
       guard record.header.isIntact(headerHash: record.headerHash, payload: bytes) else {
         throw database.corrupted(key.string)
@@ -171,7 +162,7 @@ final class RecordReader: Sendable {
   /// - Parameter old: Set to the stamp of a dead process's write: the database may have a later one.
   @inline(__always)
   private func withPendingRecord<R>(
-    _ key: CacheKey, _ old: inout UInt64, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
+    _ key: CacheKey, _ old: inout UInt64, _ body: (ByteView, UInt64) -> Result<R?, CacheError>
   ) throws(CacheError) -> R?? {
     journal.lock.lock()
     defer { journal.lock.unlock() }
@@ -209,7 +200,7 @@ final class RecordReader: Sendable {
 
   /// What a pending or committed record gives that is not removed by a tag.
   private func newest<T>(
-    _ key: CacheKey, pending: (UnsafeRawBufferPointer, UInt64) -> Result<T?, CacheError>,
+    _ key: CacheKey, pending: (ByteView, UInt64) -> Result<T?, CacheError>,
     committed: () throws(CacheError) -> T?, facts: (T) -> (stamp: UInt64, tags: EntryTags?)
   ) throws(CacheError) -> T? {
     var found: T??
@@ -236,7 +227,7 @@ final class RecordReader: Sendable {
     return try database.isRemoved(tags, writtenAt: stamp)
   }
 
-  private func entry(_ key: CacheKey, _ record: UnsafeRawBufferPointer) throws(CacheError) -> CacheEntry? {
+  private func entry(_ key: CacheKey, _ record: ByteView) throws(CacheError) -> CacheEntry? {
     guard let header = RecordHeader(record) else { throw database.unreadable(record, key.string) }
     guard header.belongs(to: key.utf8, in: record), !header.isExpired(at: clock.now) else { return nil }
     return CacheEntry(key.string, header, record)
@@ -284,7 +275,7 @@ final class RecordReader: Sendable {
         if header.expires != 0, header.isExpired(at: clock.now) { return nil }
         if let pointer = ValuePointer(in: bytes, header) {
           do throws(SystemError) {
-            switch try values.withValue(pointer, { body($0.bytes) }) {
+            switch try values.withValue(pointer, { body($0.buffer.bytes) }) {
             case .value: break
             case .missing: return nil
             case .damaged: return database.corrupted(key.string)
@@ -293,7 +284,7 @@ final class RecordReader: Sendable {
             return CacheError(error, during: Self.readingValue(key.string))
           }
         } else {
-          body(header.payload(of: bytes).bytes)
+          body(header.payload(of: bytes).buffer.bytes)
         }
         recency.note(key.string, recorded: header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
         isFound = true
@@ -303,7 +294,7 @@ final class RecordReader: Sendable {
     }
     if isElsewhere {
       // Copy if it is pending, transformed, tagged, under a digest, or not in memory. `readData` counts the access.
-      if let record = try readData(key) { record.payload.withUnsafeBytes { body($0.bytes) } }
+      if let record = try readData(key) { record.payload.withBytes { body($0.buffer.bytes) } }
     } else if isFound {
       counters.hits.increment()
     } else {
@@ -312,7 +303,7 @@ final class RecordReader: Sendable {
   }
 
   /// A logged or transformed value. Returns `nil` if its segment is gone.
-  func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
+  func value(of record: StoredRecord<ByteView>, _ key: CacheKey) throws(CacheError) -> Data? {
     guard record.header.flags.contains(.pointer) else {
       return try transforms.restore(record.payload, record.header, record.tags, key)
     }
@@ -329,32 +320,6 @@ final class RecordReader: Sendable {
   }
 
   private static func readingValue(_ key: String) -> String { "Reading the value of \(quoted(key))" }
-}
-
-/// Memory from `malloc` that becomes `Data` without a copy, or is freed.
-struct OwnedBytes: ~Copyable {
-  private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
-
-  init() {}
-
-  deinit { if let base = bytes.baseAddress { free(UnsafeMutableRawPointer(mutating: base)) } }
-
-  @inline(__always)
-  mutating func copy(_ source: UnsafeRawBufferPointer) {
-    free(UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-    bytes = UnsafeRawBufferPointer(start: nil, count: 0)
-    guard let base = source.baseAddress, source.count > 0 else { return }
-    guard let memory = malloc(source.count) else { fatalError("There is no memory for \(source.count) bytes.") }
-    memcpy(memory, base, source.count)
-    bytes = UnsafeRawBufferPointer(start: memory, count: source.count)
-  }
-
-  @inline(__always)
-  mutating func takeData() -> Data {
-    guard let base = bytes.baseAddress else { return Data() }
-    defer { bytes = UnsafeRawBufferPointer(start: nil, count: 0) }
-    return Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .free)
-  }
 }
 
 /// Accesses not yet written to their records. Reads write nothing; the table is flushed in batches.

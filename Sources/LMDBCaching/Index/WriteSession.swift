@@ -29,15 +29,13 @@ struct WriteSession: ~Copyable {
   var position: UInt64 { environment.position(of: txn) }
 
   /// Inserts or replaces a record.
-  mutating func put(_ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer) throws(LMDBError) {
+  mutating func put(_ record: ByteView, forKey key: ByteView) throws(LMDBError) {
     _ = try putUnlessRemoved(record, forKey: key)
   }
 
   /// Inserts or replaces a record. Returns `false` if one of its tags was removed after it was written; only a later
   /// record then remains under the key.
-  mutating func putUnlessRemoved(
-    _ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer
-  ) throws(LMDBError) -> Bool {
+  mutating func putUnlessRemoved(_ record: ByteView, forKey key: ByteView) throws(LMDBError) -> Bool {
     guard let header = RecordHeader(record) else { return true }
     if header.hasTags, try isRemovedOrForgotten(header) {
       // Another process may have committed a later write first, which the removal does not cover.
@@ -48,14 +46,15 @@ struct WriteSession: ~Copyable {
     var oldPointer: ValuePointer?
     var oldDigest: UInt64 = 0
     _ = try txn.upsert(
-      forKey: key, size: record.count,
+      forKey: key.buffer, size: record.count,
       existing: { bytes in
+        let bytes = ByteView(bytes)
         old = RecordHeader(bytes)
         oldDigest = RecordHeader.digest(of: bytes)
         oldPointer = ValuePointer(in: bytes, old)
         return true
       },
-      fill: { $0.copyMemory(from: record) })
+      fill: { MutableByteView($0).copy(record) })
     if let old { metadata.subtract(old) } else if oldDigest != 0 { metadata.subtractUnreadable() }
     if let oldPointer { release(oldPointer, key) }
     if let pointer = ValuePointer(in: record, header) { use(pointer, key) }
@@ -69,7 +68,7 @@ struct WriteSession: ~Copyable {
   ///
   /// - Parameter cacheKey: The key that must own the record, because a digest may be another key's; `nil` accepts any.
   mutating func remove(
-    _ key: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer?,
+    _ key: ByteView, of cacheKey: ByteView?,
     where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) -> Bool {
     var old: RecordHeader?
@@ -103,14 +102,16 @@ struct WriteSession: ~Copyable {
       var (index, removed, size) = (start, 0, 0)
       while index < keys.count, removed < count, size < bytes {
         try keys.withKey(index) { (key) throws(LMDBError) in
-          guard let entry = try cursor.seek(toKeyAtOrAfter: key), entry.key.elementsEqual(fast: key), condition(entry)
+          guard let entry = try cursor.seek(toKeyAtOrAfter: key), entry.keyBytes.elementsEqual(fast: key),
+            condition(entry)
           else { return }
-          let header = RecordHeader(entry.value)
+          let value = entry.valueBytes
+          let header = RecordHeader(value)
           if let header { changed.subtract(header) } else { changed.subtractUnreadable() }
-          changed.replace(RecordHeader.digest(of: entry.value), by: 0)
-          if let pointer = ValuePointer(in: entry.value, header) { released.append((pointer, entry.key.count)) }
+          changed.replace(RecordHeader.digest(of: value), by: 0)
+          if let pointer = ValuePointer(in: value, header) { released.append((pointer, key.count)) }
           removed += 1
-          size += entry.value.count
+          size += value.count
           try cursor.remove()
         }
         index += 1
@@ -124,7 +125,7 @@ struct WriteSession: ~Copyable {
     return end
   }
 
-  func header(forKey key: UnsafeRawBufferPointer) throws(LMDBError) -> RecordHeader? {
+  func header(forKey key: ByteView) throws(LMDBError) -> RecordHeader? {
     try txn.withValue(forKey: key) { RecordHeader($0) } ?? nil
   }
 
@@ -132,8 +133,7 @@ struct WriteSession: ~Copyable {
   ///
   /// - Parameter unreadable: Makes the error for a record without a header of this version.
   func stamp(
-    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, at now: Int64,
-    unreadable: (UnsafeRawBufferPointer) -> CacheError
+    _ databaseKey: ByteView, of cacheKey: ByteView, at now: Int64, unreadable: (ByteView) -> CacheError
   ) throws(LMDBError) -> Result<UInt64, CacheError> {
     try txn.withValue(forKey: databaseKey) { (bytes) throws(LMDBError) -> Result<UInt64, CacheError> in
       guard let header = RecordHeader(bytes) else { return .failure(unreadable(bytes)) }
@@ -148,7 +148,7 @@ struct WriteSession: ~Copyable {
 
   /// Changes a record's expiry. Returns `false` if it is missing or damaged.
   mutating func setExpiry(
-    _ databaseKey: UnsafeRawBufferPointer, of key: CacheKey, expires: Int64, stamp: UInt64
+    _ databaseKey: ByteView, of key: CacheKey, expires: Int64, stamp: UInt64
   ) throws(LMDBError) -> Bool {
     let changed = try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
       guard var header = RecordHeader(bytes), header.belongs(to: key.utf8, in: bytes),
@@ -174,12 +174,10 @@ struct WriteSession: ~Copyable {
   }
 
   /// Redirects a record to a value's copy, if it still refers to the value.
-  mutating func move(
-    _ databaseKey: UnsafeRawBufferPointer, from old: ValuePointer, to new: ValuePointer
-  ) throws(LMDBError) {
+  mutating func move(_ databaseKey: ByteView, from old: ValuePointer, to new: ValuePointer) throws(LMDBError) {
     let isMoved = try rewrite(
       databaseKey, if: { header, payload in header.flags.contains(.pointer) && ValuePointer(payload) == old },
-      change: { _, payload in new.write(to: payload.baseAddress!) })
+      change: { _, payload in new.write(to: payload) })
     guard isMoved else { return }
     release(old, databaseKey)
     use(new, databaseKey)
@@ -189,9 +187,8 @@ struct WriteSession: ~Copyable {
   ///
   /// - Parameter cacheKey: The key that must own the record, because a digest may be another key's; `nil` accepts any.
   private mutating func rewrite(
-    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer? = nil,
-    if condition: (RecordHeader, UnsafeRawBufferPointer) -> Bool,
-    change: (inout RecordHeader, UnsafeMutableRawBufferPointer) -> Void
+    _ databaseKey: ByteView, of cacheKey: ByteView? = nil, if condition: (RecordHeader, ByteView) -> Bool,
+    change: (inout RecordHeader, MutableByteView) -> Void
   ) throws(LMDBError) -> Bool {
     var oldDigest: UInt64 = 0
     let rewritten = try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
@@ -201,14 +198,14 @@ struct WriteSession: ~Copyable {
       else { return nil }
       oldDigest = RecordHeader.digest(of: bytes)
       var record = Array(bytes)
-      record.withUnsafeMutableBytes { record in
-        let payload = UnsafeMutableRawBufferPointer(rebasing: record[header.payloadOffset...])
+      record.withMutableBytes { record in
+        let payload = record[header.payloadOffset...]
         // It remains the same write.
         header.isTransacted = header.wasTransacted
         change(&header, payload)
         header.write(
-          to: record.baseAddress!, keyHash: RecordHeader.keyHash(key),
-          payloadHash: RecordHeader.payloadHash(UnsafeRawBufferPointer(payload)))
+          to: record, keyHash: RecordHeader.keyHash(key),
+          payloadHash: RecordHeader.payloadHash(ByteView(payload)))
       }
       return record
     }
@@ -221,20 +218,20 @@ struct WriteSession: ~Copyable {
   }
 
   mutating func removeAll(
-    withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
+    withPrefix prefix: ByteView, where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) {
     removedPrefixes.append(Array(prefix))
     var removed: [(RecordHeader, UInt64, ValuePointer?, keyLength: Int)] = []
     try txn.withCursor { (cursor) throws(LMDBError) in
       for range in KeyRange.ranges(ofPrefix: prefix) {
         var position = try range.first(cursor)
-        while let entry = position, range.contains(entry.key) {
-          if let header = RecordHeader(entry.value),
-            let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
+        while let (databaseKey, record) = position.map({ ($0.keyBytes, $0.valueBytes) }), range.contains(databaseKey) {
+          if let header = RecordHeader(record),
+            let key = DatabaseKey.key(ofDatabaseKey: databaseKey, record: record, header: header),
             key.hasPrefix(prefix), condition(header)
           {
             removed.append(
-              (header, RecordHeader.digest(of: entry.value), ValuePointer(in: entry.value, header), entry.key.count))
+              (header, RecordHeader.digest(of: record), ValuePointer(in: record, header), databaseKey.count))
             try cursor.remove()
             // LMDB leaves the cursor on the next entry.
             position = try cursor.current() ?? nil
@@ -276,11 +273,11 @@ struct WriteSession: ~Copyable {
 
   // MARK: What is in use of the value log
 
-  private mutating func use(_ pointer: ValuePointer, _ key: UnsafeRawBufferPointer) {
+  private mutating func use(_ pointer: ValuePointer, _ key: ByteView) {
     usage[pointer.segment, default: .init()].add(pointer, keyLength: key.count)
   }
 
-  private mutating func release(_ pointer: ValuePointer, _ key: UnsafeRawBufferPointer) {
+  private mutating func release(_ pointer: ValuePointer, _ key: ByteView) {
     usage[pointer.segment, default: .init()].subtract(pointer, keyLength: key.count)
   }
 
@@ -295,11 +292,11 @@ struct WriteSession: ~Copyable {
   // MARK: Up to which stamp a journal is in the database
 
   static func committedStampKey(_ journal: UInt64) -> [UInt8] {
-    [DatabaseKey.reservedMarker, UInt8(ascii: "j")] + withUnsafeBytes(of: journal.bigEndian) { Array($0) }
+    [DatabaseKey.reservedMarker, UInt8(ascii: "j")] + journal.bigEndian.bytes
   }
 
   func committedStamp(ofJournal journal: UInt64) throws(LMDBError) -> UInt64 {
-    try txn.value(Self.committedStampKey(journal)) { $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0 } ?? 0
+    try txn.value(Self.committedStampKey(journal)) { $0.count == 8 ? $0.load(as: UInt64.self) : 0 } ?? 0
   }
 
   func setCommittedStamp(_ stamp: UInt64, ofJournal journal: UInt64) throws(LMDBError) {
@@ -309,7 +306,7 @@ struct WriteSession: ~Copyable {
   static func setCommittedStamp(
     _ stamp: UInt64, ofJournal journal: UInt64, _ txn: borrowing WriteTransaction
   ) throws(LMDBError) {
-    try txn.put(withUnsafeBytes(of: stamp) { Array($0) }, committedStampKey(journal))
+    try txn.put(stamp.bytes, committedStampKey(journal))
   }
 
   func removeCommittedStamp(ofJournal journal: UInt64) throws(LMDBError) {
@@ -318,7 +315,7 @@ struct WriteSession: ~Copyable {
 
   func journalsWithCommittedStamp() throws(LMDBError) -> [UInt64] {
     try committedStamps().map {
-      $0.key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt64.self)) }
+      $0.key.withBytes { $0.load(2, as: UInt64.self).byteSwapped }
     }
   }
 
@@ -329,7 +326,7 @@ struct WriteSession: ~Copyable {
   /// The cache's internal records whose keys start with `prefix`.
   func records(withPrefix prefix: [UInt8]) throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
     var found: [(key: [UInt8], value: [UInt8])] = []
-    try txn.forEach(withPrefix: prefix) { found.append((Array($0.key), Array($0.value))) }
+    try txn.forEach(withPrefix: prefix) { found.append((Array($0.keyBytes), Array($0.valueBytes))) }
     return found
   }
 

@@ -181,8 +181,7 @@ extension LMDBCache {
     if !header.isExpired(at: now) {
       reader.noteAccess(key, header)
       if header.refresh == 0 || header.refresh > now {
-        tier?.keep(
-          TypedMemoryValue.make(value, archiveLength: record.payload.count), key, record, token: token)
+        tier?.keep(TypedMemoryValue.make(value, archiveLength: record.payload.count), key, record, token: token)
       } else if !isPausing {
         refresh(request, isBlocking: isBlocking)
       }
@@ -235,8 +234,7 @@ extension LMDBCache {
   /// Leads the load of the key, or joins the one that is under way.
   private func result<V: Codable & Sendable>(of request: LoadRequest<V>, _ caller: LoadCaller) async throws -> V? {
     let key = ByteKey(request.key)
-    let patience = SingleFlight.Patience(
-      timeLimit: request.options.timeLimit, waitLimit: configuration.loadWaitLimit)
+    let patience = SingleFlight.Patience(timeLimit: request.options.timeLimit, waitLimit: configuration.loadWaitLimit)
     while true {
       let result = try await store.flights.value(key, caller, patience) { [self] load -> any Sendable in
         load.expect(try EntryTags.make(request.options.tags))
@@ -318,9 +316,7 @@ extension LMDBCache {
   /// whole counts once.
   private func stored<V: Codable & Sendable>(_ request: LoadRequest<V>) -> V?? {
     // Errors were reported before.
-    let record = CacheKey.with(request.key) { key in
-      outcome { () throws(CacheError) in try reader.keptRecord(key) }
-    }
+    let record = CacheKey.with(request.key) { key in outcome { () throws(CacheError) in try reader.keptRecord(key) } }
     guard case .success(let record?) = record else { return nil }
     let header = record.header
     if header.flags.contains(.absence) { return request.servesAbsence ? .some(nil) : nil }
@@ -377,8 +373,7 @@ extension LMDBCache {
   /// Stores a loaded value, unless the key was written since. Failures do not reach the callers, since they have the
   /// value.
   private func keep<V: Codable & Sendable>(
-    _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis,
-    isCancelled: Bool
+    _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis, isCancelled: Bool
   ) {
     let key = context.key
     guard context.isStored else { return }
@@ -412,13 +407,12 @@ extension LMDBCache {
     _ key: CacheKey, _ tags: EntryTags?, _ options: LoadOptions, _ load: Load, _ concerned: [EntryTags?]
   ) throws(CacheError) {
     guard let lifetime = options.absenceLifetime else { return }
-    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     // Readers that do not know absences see an expired entry.
-    var header = try store.header(for: key, .bytes, empty, expires: .min, cost: nil)
+    var header = try store.header(for: key, .bytes, .empty, expires: .min, cost: nil)
     header.flags.insert(.absence)
     header.kept = store.expiry(after: lifetime)
     header.tags = tags?.hashes
-    try put(nil, key, header, tags, empty) { load.isCurrent(at: 0, concerned) }
+    try put(nil, key, header, tags, .empty) { load.isCurrent(at: 0, concerned) }
   }
 
   private func noteUnstored(_ key: String, _ error: CacheError) {

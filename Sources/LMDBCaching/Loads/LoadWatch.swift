@@ -110,8 +110,7 @@ struct LoadBasis {
   private static func record(_ key: String, _ store: DiskStore) -> Record? {
     do throws(CacheError) {
       let header = try CacheKey.with(key) { (key) throws(CacheError) in try store.header(key) }
-      return Record(
-        stamp: header?.header.stamp ?? 0, tags: header?.tags, removals: try store.database.removalMarks())
+      return Record(stamp: header?.header.stamp ?? 0, tags: header?.tags, removals: try store.database.removalMarks())
     } catch {
       // Returning the error would reach only this caller, which gets the value anyway.
       return nil

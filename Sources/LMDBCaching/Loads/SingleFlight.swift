@@ -97,12 +97,7 @@ final class SingleFlight: Sendable {
         let alarm = executor.setAlarm(after: limit, ring)
         return { executor.clear(alarm) }
       }
-      // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
-      nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
-      timer.schedule(deadline: .now() + .nanoseconds(Int(clamping: limit.clampedNanoseconds)))
-      timer.setEventHandler(handler: ring)
-      timer.activate()
-      return { timer.cancel() }
+      return CacheClock.start(on: Self.timers, after: .nanoseconds(Int(clamping: limit.clampedNanoseconds)), ring)
     }
     defer { stop?() }
     return await withTaskCancellationHandler {

@@ -1,17 +1,16 @@
 import Platform
+import Synchronization
 
 /// Runs the jobs of a task on one thread, so that synchronous code can wait for asynchronous functions.
 ///
 /// It needs no thread of Swift's pool, all of which may be blocked in such waits. (On Linux, the pools of Swift and of
 /// Dispatch have about as many threads as there are processors.)
-package final class ThreadExecutor: TaskExecutor {
+// Unchecked: what varies is accessed with the lock held.
+package final class ThreadExecutor: TaskExecutor, @unchecked Sendable {
   private let lock = ConditionLock()
-  // Accessed with the lock held.
-  private nonisolated(unsafe) var jobs: [UnownedJob] = []
-  // Accessed with the lock held.
-  private nonisolated(unsafe) var alarms: [Alarm] = []
-  // Accessed with the lock held.
-  private nonisolated(unsafe) var isOver = false
+  private var jobs: [UnownedJob] = []
+  private var alarms: [Alarm] = []
+  private var isOver = false
 
   /// A limit of a wait, which the waiting thread keeps itself: no other thread need be free.
   final class Alarm: Sendable {
@@ -26,14 +25,15 @@ package final class ThreadExecutor: TaskExecutor {
 
   /// Blocks the calling thread, which runs `body` with the caller's task-local values.
   func wait<R: Sendable, E: Error>(for body: @escaping @Sendable () async throws(E) -> R) throws(E) -> R {
-    // Written before the executor ends, and read after that.
-    nonisolated(unsafe) var result: Result<R, E>?
+    let result = Mutex<Result<R, E>?>(nil)
     Task(executorPreference: self) { [self] in
-      do throws(E) { result = .success(try await body()) } catch { result = .failure(error) }
+      let value: Result<R, E>
+      do throws(E) { value = .success(try await body()) } catch { value = .failure(error) }
+      result.withLock { $0 = value }
       end()
     }
     run()
-    return try result!.get()
+    return try result.withLock { $0! }.get()
   }
 
   /// An executor with a thread of its own until ``end()``.

@@ -42,10 +42,10 @@ final class Journal: @unchecked Sendable {
   private static let reportInterval: Int64 = 60_000_000_000
 
   // Behind a pointer: a class property's run-time exclusivity check costs as much as the lock.
-  private let stateMemory: UnsafeMutablePointer<State>
+  private let stateMemory: MemoryReference<State>
   var state: State {
-    @inline(__always) unsafeAddress { UnsafePointer(stateMemory) }
-    @inline(__always) unsafeMutableAddress { stateMemory }
+    @inline(__always) unsafeAddress { UnsafePointer(stateMemory.pointer) }
+    @inline(__always) unsafeMutableAddress { stateMemory.pointer }
   }
 
   struct State: ~Copyable {
@@ -104,13 +104,11 @@ final class Journal: @unchecked Sendable {
     self.lock = lock
     self.clock = clock
     self.makeFile = makeFile
-    stateMemory = .allocate(capacity: 1)
-    stateMemory.initialize(to: State(stamps: stamps))
+    stateMemory = .allocated(State(stamps: stamps))
   }
 
   deinit {
-    stateMemory.deinitialize(count: 1)
-    stateMemory.deallocate()
+    stateMemory.free()
   }
 
   var writes: WriteCounts { lock.withLock { state.writes } }
@@ -319,15 +317,15 @@ struct ExclusiveUse {
   static let revokedOffset = 64
   static let unsettledOffset = 128
   /// The words as files hold them, in native byte order like the journal.
-  static let setWord = withUnsafeBytes(of: UInt32(1)) { Array($0) }
+  static let setWord = UInt32(1).bytes
   static let clearWord = [UInt8](repeating: 0, count: 4)
 
-  private let revoked: UnsafeMutablePointer<Atomic<UInt32>>
-  private let unsettled: UnsafeMutablePointer<Atomic<UInt32>>
+  private let revoked: MemoryReference<Atomic<UInt32>>
+  private let unsettled: MemoryReference<Atomic<UInt32>>
 
-  init(journal: UnsafeMutableRawPointer) {
-    revoked = (journal + Self.revokedOffset).assumingMemoryBound(to: Atomic<UInt32>.self)
-    unsettled = (journal + Self.unsettledOffset).assumingMemoryBound(to: Atomic<UInt32>.self)
+  init(journal: MutableByteView) {
+    revoked = journal.atomic(at: Self.revokedOffset)
+    unsettled = journal.atomic(at: Self.unsettledOffset)
   }
 
   var isRevoked: Bool { revoked.pointee.load(ordering: .sequentiallyConsistent) != 0 }

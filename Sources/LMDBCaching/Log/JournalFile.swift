@@ -1,4 +1,3 @@
-import CXXHash
 import Platform
 import Synchronization
 
@@ -23,7 +22,7 @@ struct JournalFile: ~Copyable {
   static let maximumSize = (1 << 30) + headerSize
   static let segmentCount = 4
   private static let magic: UInt64 = 0x314E_4A43_4244_4D4C  // "LMDBCJN1"
-  private static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
+  private static let magicBytes = magic.littleEndian.bytes
 
   let identifier: UInt64
   let identity: FileIdentity
@@ -43,10 +42,11 @@ struct JournalFile: ~Copyable {
     let name = JournalName.of(identifier)
     let map = try Self.map(lock.file, segmentSize, name, in: folder)
     identity = try lock.file.identity()
+    let header = MutableByteView(start: map.base, count: Self.headerSize)
     Self.writeHeader(
-      to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount, boot: .current)
+      to: header, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount, boot: .current)
     // Until this process knows that it is alone.
-    ExclusiveUse(journal: map.base).revoke()
+    ExclusiveUse(journal: header).revoke()
     memory = JournalMemory(lock, map)
     self.identifier = identifier
     self.segmentSize = segmentSize
@@ -95,28 +95,29 @@ struct JournalFile: ~Copyable {
   }
 
   static func writeHeader(
-    to base: UnsafeMutableRawPointer, identifier: UInt64, segmentSize: Int, count: Int, boot: BootIdentifier
+    to file: MutableByteView, identifier: UInt64, segmentSize: Int, count: Int, boot: BootIdentifier
   ) {
-    base.storeBytes(of: magic, as: UInt64.self)
-    base.storeBytes(of: identifier, toByteOffset: 8, as: UInt64.self)
-    base.storeBytes(of: UInt64(segmentSize), toByteOffset: 16, as: UInt64.self)
-    base.storeBytes(of: UInt64(count), toByteOffset: 24, as: UInt64.self)
-    base.storeBytes(of: cxxhash_64(base, 32, 0), toByteOffset: 32, as: UInt64.self)
-    base.storeBytes(of: boot.high.littleEndian, toByteOffset: 40, as: UInt64.self)
-    base.storeBytes(of: boot.low.littleEndian, toByteOffset: 48, as: UInt64.self)
+    file.store(magic)
+    file.store(identifier, at: 8)
+    file.store(UInt64(segmentSize), at: 16)
+    file.store(UInt64(count), at: 24)
+    file.store(ByteView(file[..<32]).hash(seed: 0), at: 32)
+    file.store(boot.high, at: 40)
+    file.store(boot.low, at: 48)
   }
 
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
   /// Whether its process is the only one that has the cache open.
-  var exclusiveUse: ExclusiveUse { ExclusiveUse(journal: map.base) }
+  var exclusiveUse: ExclusiveUse {
+    ExclusiveUse(journal: MutableByteView(start: map.base, count: Self.headerSize))
+  }
 
   var location: (identifier: UInt64, identity: FileIdentity) { (identifier, identity) }
 
   func makeSegments() -> [JournalSegment] {
     (0..<Self.segmentCount).map {
-      JournalSegment(
-        in: memory, at: Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
+      JournalSegment(in: memory, at: Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
     }
   }
 
@@ -126,11 +127,9 @@ struct JournalFile: ~Copyable {
   /// The boot in which a journal was created.
   ///
   /// - Parameter header: Its first ``fieldsSize`` bytes, or more; may be damaged or truncated.
-  static func boot(_ header: UnsafeRawBufferPointer) -> BootIdentifier {
+  static func boot(_ header: ByteView) -> BootIdentifier {
     guard header.count >= fieldsSize else { return .unknown }
-    return BootIdentifier(
-      high: UInt64(littleEndian: header.load(fromByteOffset: 40, as: UInt64.self)),
-      low: UInt64(littleEndian: header.load(fromByteOffset: 48, as: UInt64.self)))
+    return BootIdentifier(high: header.load(40), low: header.load(48))
   }
 
   struct Layout {
@@ -142,16 +141,16 @@ struct JournalFile: ~Copyable {
   }
 
   /// Parses a journal's header, its first 40 bytes or more. Returns `nil` if it is damaged or not a journal's.
-  static func layout(_ header: UnsafeRawBufferPointer, size: Int) -> Layout? {
+  static func layout(_ header: ByteView, size: Int) -> Layout? {
     guard header.count >= 40, size >= headerSize, header.load(as: UInt64.self) == magic,
-      header.load(fromByteOffset: 32, as: UInt64.self) == cxxhash_64(header.baseAddress!, 32, 0)
+      header.load(32, as: UInt64.self) == header[..<32].hash(seed: 0)
     else { return nil }
-    let segmentSize = header.load(fromByteOffset: 16, as: UInt64.self)
-    let count = header.load(fromByteOffset: 24, as: UInt64.self)
+    let segmentSize: UInt64 = header.load(16)
+    let count: UInt64 = header.load(24)
     guard count > 0, count <= 64, segmentSize <= UInt64(size - headerSize) / count, segmentSize.isMultiple(of: 8)
     else { return nil }
     return Layout(
-      identifier: header.load(fromByteOffset: 8, as: UInt64.self), segmentSize: Int(segmentSize),
+      identifier: header.load(8), segmentSize: Int(segmentSize),
       segmentCount: Int(count))
   }
 }
@@ -177,9 +176,7 @@ struct JournalFolder: Sendable {
     return found.sorted()
   }
 
-  func makeFile(
-    size: Int, _ identifier: UInt64 = .random(in: .min ... .max)
-  ) throws(CacheError) -> JournalFile {
+  func makeFile(size: Int, _ identifier: UInt64 = .random(in: .min ... .max)) throws(CacheError) -> JournalFile {
     do throws(SystemError) {
       return try JournalFile(identifier, in: try cache.makeSubdirectory(JournalName.folder), size: size)
     } catch {

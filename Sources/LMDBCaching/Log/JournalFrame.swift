@@ -1,4 +1,3 @@
-import CXXHash
 import Platform
 
 /// One operation in a journal segment: a frame header, the key padded to eight bytes, and the record.
@@ -30,22 +29,27 @@ struct JournalFrame {
     static let batchContinues = Flags(rawValue: 1)
   }
 
-  let base: UnsafeRawPointer
+  /// From the frame's beginning on, to its end or beyond.
+  let bytes: ByteView
 
-  var length: Int { Int(base.load(as: UInt32.self)) }
-  var operation: Operation { Operation(rawValue: base.load(fromByteOffset: 4, as: UInt8.self)) ?? .remove }
-  var flags: Flags { Flags(rawValue: base.load(fromByteOffset: 5, as: UInt8.self)) }
-  var stamp: UInt64 { base.load(fromByteOffset: 16, as: UInt64.self) }
-  var keyLength: Int { Int(base.load(fromByteOffset: 24, as: UInt32.self)) }
-  var recordLength: Int { Int(base.load(fromByteOffset: 28, as: UInt32.self)) }
-
-  @inline(__always)
-  var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base + Self.headerSize, count: keyLength) }
+  var length: Int { Int(bytes.load(as: UInt32.self)) }
+  var operation: Operation { Operation(rawValue: bytes[4]) ?? .remove }
+  var flags: Flags { Flags(rawValue: bytes[5]) }
+  var stamp: UInt64 { bytes.load(16) }
+  var keyLength: Int { Int(bytes.load(24, as: UInt32.self)) }
+  var recordLength: Int { Int(bytes.load(28, as: UInt32.self)) }
 
   @inline(__always)
-  var record: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: base + Self.headerSize + Self.padded(keyLength), count: recordLength)
+  var key: ByteView { bytes[Self.headerSize..<Self.headerSize + keyLength] }
+
+  @inline(__always)
+  var record: ByteView {
+    let start = Self.recordOffset(keyLength: keyLength)
+    return bytes[start..<start + recordLength]
   }
+
+  @inline(__always)
+  static func recordOffset(keyLength: Int) -> Int { headerSize + padded(keyLength) }
 
   /// The keys that the operation affects; refers to the frame's memory.
   var scope: KeyScope {
@@ -65,48 +69,44 @@ struct JournalFrame {
 
   /// Writes the key, and the header fields known before the append. Needs room for the padding, which is checked.
   @inline(__always)
-  static func writeFields(
-    _ base: UnsafeMutableRawPointer, _ operation: Operation, key: UnsafeRawBufferPointer, recordLength: Int
-  ) {
-    base.storeBytes(of: UInt32(headerSize + padded(key.count) + recordLength), as: UInt32.self)
-    base.storeBytes(of: operation.rawValue, toByteOffset: 4, as: UInt8.self)
-    base.storeBytes(of: 0, toByteOffset: 6, as: UInt16.self)
-    base.storeBytes(of: UInt32(key.count), toByteOffset: 24, as: UInt32.self)
-    base.storeBytes(of: UInt32(recordLength), toByteOffset: 28, as: UInt32.self)
+  static func writeFields(_ frame: MutableByteView, _ operation: Operation, key: ByteView, recordLength: Int) {
+    frame.store(UInt32(headerSize + padded(key.count) + recordLength))
+    frame.store(operation.rawValue, at: 4)
+    frame.store(0 as UInt16, at: 6)
+    frame.store(UInt32(key.count), at: 24)
+    frame.store(UInt32(recordLength), at: 28)
     if key.isEmpty { return }
-    base.storeBytes(of: 0, toByteOffset: headerSize + padded(key.count) - 8, as: UInt64.self)
-    (base + headerSize).copyMemory(from: key.baseAddress!, byteCount: key.count)
+    frame.store(0 as UInt64, at: headerSize + padded(key.count) - 8)
+    frame.copy(key, at: headerSize)
   }
 
   /// Completes a frame whose other parts, including the record's header, are in place.
   @inline(__always)
   static func seal(
-    _ base: UnsafeMutableRawPointer, flags: Flags, stamp: UInt64, keyLength: Int, recordLength: Int, seed: UInt64
+    _ frame: MutableByteView, flags: Flags, stamp: UInt64, keyLength: Int, recordLength: Int, seed: UInt64
   ) {
-    base.storeBytes(of: flags.rawValue, toByteOffset: 5, as: UInt8.self)
-    base.storeBytes(of: stamp, toByteOffset: 16, as: UInt64.self)
-    base.storeBytes(
-      of: check(base, keyLength: keyLength, recordLength: recordLength, seed: seed), toByteOffset: 8, as: UInt64.self)
+    frame.store(flags.rawValue, at: 5)
+    frame.store(stamp, at: 16)
+    frame.store(check(ByteView(frame), keyLength: keyLength, recordLength: recordLength, seed: seed), at: 8)
   }
 
   @inline(__always)
-  private static func check(_ base: UnsafeRawPointer, keyLength: Int, recordLength: Int, seed: UInt64) -> UInt64 {
-    let covered = headerSize - 16 + padded(keyLength) + min(recordLength, RecordHeader.baseSize)
-    return cxxhash_64(base + 16, covered, seed ^ base.load(as: UInt64.self))
+  private static func check(_ frame: ByteView, keyLength: Int, recordLength: Int, seed: UInt64) -> UInt64 {
+    let end = recordOffset(keyLength: keyLength) + min(recordLength, RecordHeader.baseSize)
+    return frame[16..<end].hash(seed: seed ^ frame.load())
   }
 
   /// The whole frame, sealed with `seed`, at the start of `bytes`, or `nil`. Trusts no length in them.
-  init?(validating bytes: UnsafeRawBufferPointer, seed: UInt64) {
-    guard bytes.count >= Self.headerSize, let base = bytes.baseAddress else { return nil }
-    self.base = base
+  init?(validating bytes: ByteView, seed: UInt64) {
+    guard bytes.count >= Self.headerSize else { return nil }
+    self.bytes = bytes
     let keyLength = keyLength
     let recordLength = recordLength
     guard keyLength <= bytes.count, recordLength <= bytes.count,
       Self.size(keyLength: keyLength, recordLength: recordLength) <= bytes.count,
       length == Self.headerSize + Self.padded(keyLength) + recordLength,
-      let operation = Operation(rawValue: base.load(fromByteOffset: 4, as: UInt8.self)),
-      base.load(fromByteOffset: 8, as: UInt64.self)
-        == Self.check(base, keyLength: keyLength, recordLength: recordLength, seed: seed),
+      let operation = Operation(rawValue: bytes[4]),
+      bytes.load(8, as: UInt64.self) == Self.check(bytes, keyLength: keyLength, recordLength: recordLength, seed: seed),
       stamp < StampClock.foundLimit
     else { return nil }
     // Keys with this first byte are the cache's internal records.
@@ -119,9 +119,9 @@ struct JournalFrame {
     else { return nil }
   }
 
-  init(base: UnsafeRawPointer) { self.base = base }
+  init(at bytes: ByteView) { self.bytes = bytes }
 
-  var tag: UInt64 { keyLength == 8 ? UInt64(littleEndian: key.loadUnaligned(as: UInt64.self)) : 0 }
+  var tag: UInt64 { keyLength == 8 ? key.load() : 0 }
 
   /// The value's place, if the frame puts a value in the value log.
   var pointer: ValuePointer? { operation == .put ? ValuePointer(in: record, RecordHeader(record)) : nil }
@@ -132,8 +132,8 @@ struct JournalFrame {
 
 /// The keys that a write affects.
 enum KeyScope {
-  case key(UnsafeRawBufferPointer)
-  case prefix(UnsafeRawBufferPointer)
+  case key(ByteView)
+  case prefix(ByteView)
   case tag(UInt64)
   case everything
 
@@ -151,8 +151,7 @@ enum KeyScope {
 /// The operations of an atomic batch as journal frames, complete except for stamps and checks, which depend on the
 /// batch's place among other writes.
 ///
-/// All slow work (copying, hashing) happens on the caller's thread, without a lock. Not thread-safe. Run-time
-/// exclusivity checks are off because they showed in profiles.
+/// All slow work (copying, hashing) happens on the caller's thread, without a lock. Not thread-safe.
 final class BatchFrames {
   struct Entry {
     /// The frame's offset in `memory`.
@@ -165,48 +164,54 @@ final class BatchFrames {
     fileprivate(set) var payloadHash: UInt64
   }
 
-  /// The frames, after room for a segment's header.
-  @exclusivity(unchecked) private(set) var memory: UnsafeMutableRawPointer
-  @exclusivity(unchecked) private var capacity: Int
-  @exclusivity(unchecked) private var used = JournalSegment.headerSize
-  @exclusivity(unchecked) private(set) var entries: [Entry] = []
+  private struct Contents: ~Copyable {
+    var owned = OwnedBytes()
+    var used = JournalSegment.headerSize
+    var entries: [Entry] = []
+    var group = ValueGroup()
+  }
+
+  /// Behind a reference: a class property's run-time exclusivity checks showed in profiles.
+  private let contents = MemoryReference.allocated(Contents())
   let isAwaited: Bool
-  /// Values not yet in the value log; `waiting` lists their entries.
-  @exclusivity(unchecked) var group = ValueGroup()
   private var waiting: [Int] = []
   /// Values in the value log, whose segments this object retains.
   private var values: [AppendedValue] = []
 
   init(isAwaited: Bool) {
     self.isAwaited = isAwaited
-    capacity = 4096
-    memory = malloc(capacity)
+    contents.pointee.owned.grow(to: 4096)
   }
 
   deinit {
-    free(memory)
+    contents.free()
     for value in values { value.end() }
   }
 
   var isEmpty: Bool { entries.isEmpty }
-  var size: Int { used - JournalSegment.headerSize }
+  var size: Int { contents.pointee.used - JournalSegment.headerSize }
+  var frames: ByteView { ByteView(memory[JournalSegment.headerSize..<contents.pointee.used]) }
+  /// The frames, after room for a segment's header.
+  var memory: MutableByteView { contents.pointee.owned.memory }
+  var entries: [Entry] { contents.pointee.entries }
+  /// Values not yet in the value log; `waiting` lists their entries.
+  var group: ValueGroup {
+    _read { yield contents.pointee.group }
+    _modify { yield &contents.pointee.group }
+  }
 
   // MARK: Collecting
 
   @inline(__always)
-  func put(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
+  func put(_ key: CacheKey, _ header: RecordHeader, _ payload: ByteView) {
     var header = header
     if !DatabaseKey.isPlain(key.utf8) { header.keyLength = UInt32(key.utf8.count) }
-    let offset = used
+    let offset = contents.pointee.used
     let record = append(.put, key.utf8, recordLength: header.payloadOffset + payload.count)
     header.writeFields(to: record)
-    if header.keyLength != 0 {
-      (record + header.keyOffset).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
-    }
-    if !payload.isEmpty {
-      (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
-    }
-    entries.append(
+    if header.keyLength != 0 { record.copy(key.utf8, at: header.keyOffset) }
+    record.copy(payload, at: header.payloadOffset)
+    contents.pointee.entries.append(
       Entry(
         offset: offset, keyIdentity: key.hash, headerLength: header.fixedLength,
         keyHash: RecordHeader.keyHash(key.utf8), payloadHash: RecordHeader.payloadHash(payload)))
@@ -227,76 +232,70 @@ final class BatchFrames {
   func resolve(_ appended: [AppendedValue]) {
     values.append(contentsOf: appended)
     for (index, value) in zip(waiting, appended) {
-      let frame = frame(of: entries[index])
-      // The pointer ends the record.
-      let record = memory + entries[index].offset + JournalFrame.headerSize + JournalFrame.padded(frame.keyLength)
-      let payload = record + frame.recordLength - ValuePointer.size
+      // The pointer ends the record, and so the frame without its padding.
+      let end = entries[index].offset + frame(of: entries[index]).length
+      let payload = memory[end - ValuePointer.size..<end]
       value.pointer.write(to: payload)
-      entries[index].payloadHash = RecordHeader.payloadHash(
-        UnsafeRawBufferPointer(start: payload, count: ValuePointer.size))
+      contents.pointee.entries[index].payloadHash = RecordHeader.payloadHash(ByteView(payload))
     }
     waiting.removeAll(keepingCapacity: true)
   }
 
   func remove(_ key: CacheKey) {
-    let offset = used
+    let offset = contents.pointee.used
     _ = append(.remove, key.utf8, recordLength: 0)
-    entries.append(Entry(offset: offset, keyIdentity: key.hash, headerLength: 0, keyHash: 0, payloadHash: 0))
+    contents.pointee.entries.append(
+      Entry(offset: offset, keyIdentity: key.hash, headerLength: 0, keyHash: 0, payloadHash: 0))
   }
 
-  func removeAll(withPrefix prefix: UnsafeRawBufferPointer?) {
-    let offset = used
+  func removeAll(withPrefix prefix: ByteView?) {
+    let offset = contents.pointee.used
     if let prefix {
       _ = append(.removePrefix, prefix, recordLength: 0)
     } else {
-      _ = append(.removeAll, UnsafeRawBufferPointer(start: nil, count: 0), recordLength: 0)
+      _ = append(.removeAll, .empty, recordLength: 0)
     }
-    entries.append(Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
+    contents.pointee.entries.append(
+      Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
   }
 
   func removeAll(tag hash: UInt64) {
-    let offset = used
-    withUnsafeBytes(of: hash.littleEndian) { _ = append(.removeTag, $0, recordLength: 0) }
-    entries.append(Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
+    let offset = contents.pointee.used
+    hash.littleEndian.bytes.withBytes { _ = append(.removeTag, $0, recordLength: 0) }
+    contents.pointee.entries.append(
+      Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
   }
 
   /// Writes the known part of a new frame; returns the address of its record.
   @inline(__always)
-  private func append(
-    _ operation: JournalFrame.Operation, _ key: UnsafeRawBufferPointer, recordLength: Int
-  ) -> UnsafeMutableRawPointer {
+  private func append(_ operation: JournalFrame.Operation, _ key: ByteView, recordLength: Int) -> MutableByteView {
     let size = JournalFrame.size(keyLength: key.count, recordLength: recordLength)
-    if size > capacity - used { grow(by: size) }
-    let frame = memory + used
+    let start = contents.pointee.used
+    if size > memory.count - start { contents.pointee.owned.grow(to: start + size) }
+    let frame = memory[start..<start + size]
     JournalFrame.writeFields(frame, operation, key: key, recordLength: recordLength)
-    used += size
+    contents.pointee.used += size
     // The padding goes to disk, so it must not leak earlier memory contents.
-    if recordLength > 0 { frame.storeBytes(of: 0, toByteOffset: size - 8, as: UInt64.self) }
-    return frame + JournalFrame.headerSize + JournalFrame.padded(key.count)
-  }
-
-  private func grow(by size: Int) {
-    capacity = max(capacity * 2, used + size)
-    guard let moved = realloc(memory, capacity) else { fatalError("no memory for a batch of \(capacity) bytes") }
-    memory = moved
+    if recordLength > 0 { frame.store(0 as UInt64, at: size - 8) }
+    return frame[JournalFrame.recordOffset(keyLength: key.count)...]
   }
 
   // MARK: Reading
 
-  func frame(of entry: Entry) -> JournalFrame { JournalFrame(base: memory + entry.offset) }
+  func frame(of entry: Entry) -> JournalFrame { JournalFrame(at: ByteView(memory[entry.offset...])) }
 }
 
 /// A put whose hashes are already computed, so that only copying remains under the lock.
 struct PreparedPut {
   private let key: CacheKey
   private var header: RecordHeader
-  private let payload: UnsafeRawBufferPointer
+  private let payload: ByteView
   let hash: UInt64
   private let keyHash: UInt64
   private let payloadHash: UInt64
 
   @inline(__always)
-  init(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
+  init(_ key: CacheKey, _ header: RecordHeader, _ payload: ByteView) {
     self.key = key
     self.header = header
     self.payload = payload
@@ -320,21 +319,17 @@ struct PreparedPut {
 
   func record(stamp: UInt64) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: recordLength) { record, count in
-      if let base = record.baseAddress { write(to: UnsafeMutableRawPointer(base), stamp: stamp) }
+      write(to: MutableByteView(UnsafeMutableRawBufferPointer(record)), stamp: stamp)
       count = recordLength
     }
   }
 
   @inline(__always)
-  private func write(to record: UnsafeMutableRawPointer, stamp: UInt64) {
+  private func write(to record: MutableByteView, stamp: UInt64) {
     var header = header
     header.stamp = stamp
     header.write(to: record, keyHash: keyHash, payloadHash: payloadHash)
-    if header.keyLength != 0 {
-      (record + header.keyOffset).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
-    }
-    if !payload.isEmpty {
-      (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
-    }
+    if header.keyLength != 0 { record.copy(key.utf8, at: header.keyOffset) }
+    record.copy(payload, at: header.payloadOffset)
   }
 }

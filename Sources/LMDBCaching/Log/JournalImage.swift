@@ -8,7 +8,7 @@ import Platform
 ///
 /// Memory: the bytes of the frames, and 64 KiB for each segment.
 final class JournalImage {
-  typealias Read = (UnsafeMutableRawBufferPointer, _ offset: Int) throws(SystemError) -> Int
+  typealias Read = (MutableByteView, _ offset: Int) throws(SystemError) -> Int
 
   /// The frames of one segment.
   struct Run {
@@ -28,22 +28,22 @@ final class JournalImage {
   private(set) var isDamaged: Bool
   /// Oldest first.
   private(set) var runs: [Run] = []
-  private let contents: UnsafeMutableRawBufferPointer
+  private let contents: MutableByteView
 
   /// Returns `nil` for another kind of file.
   static func read(_ file: borrowing File) throws(SystemError) -> JournalImage? {
     let status = try file.status()
     return try read(size: status.size, identity: status.identity) { (bytes, offset) throws(SystemError) in
-      try file.readPart(bytes, at: offset)
+      try file.readPart(bytes.buffer, at: offset)
     }
   }
 
   /// The same for a file's contents.
-  static func read(_ contents: UnsafeRawBufferPointer) -> JournalImage? {
+  static func read(_ contents: ByteView) -> JournalImage? {
     let image = outcome { () throws(SystemError) in
       try read(size: contents.count, identity: FileIdentity(device: 0, inode: 0)) { bytes, offset in
-        let part = UnsafeRawBufferPointer(rebasing: contents[offset..<min(contents.count, offset + bytes.count)])
-        bytes.copyMemory(from: part)
+        let part = contents[offset..<min(contents.count, offset + bytes.count)]
+        bytes.copy(part)
         return part.count
       }
     }
@@ -59,7 +59,7 @@ final class JournalImage {
     guard let memory = calloc(1, max(capacity, JournalFile.headerSize)) else {
       throw SystemError("malloc", JournalName.folder, errno: ENOMEM)
     }
-    let contents = UnsafeMutableRawBufferPointer(start: memory, count: capacity)
+    let contents = MutableByteView(start: memory, count: capacity)
     var isDamaged = false
     do throws(SystemError) {
       var filled = 0
@@ -71,7 +71,7 @@ final class JournalImage {
       throw error
     }
     // A dead owner may leave an empty file, and a power cut one of zeros. An unreadable header counts as such.
-    let beginning = Array(contents.prefix(8))
+    let beginning = Array(ByteView(contents).prefix(8))
     guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else {
       free(memory)
       return nil
@@ -81,12 +81,10 @@ final class JournalImage {
     return image
   }
 
-  private init(
-    _ contents: UnsafeMutableRawBufferPointer, isTooLarge: Bool, _ identity: FileIdentity, isDamaged: Bool
-  ) {
+  private init(_ contents: MutableByteView, isTooLarge: Bool, _ identity: FileIdentity, isDamaged: Bool) {
     self.contents = contents
     self.identity = identity
-    let header = UnsafeRawBufferPointer(contents)
+    let header = ByteView(contents)
     isOfThisRun = JournalFile.boot(header).isKnownToBe(.current)
     guard !isTooLarge, header.count >= JournalFile.headerSize else {
       (identifier, self.isDamaged) = (0, isDamaged)
@@ -98,13 +96,13 @@ final class JournalImage {
     self.isDamaged = isDamaged || layout == nil && header[8..<40].contains { $0 != 0 }
   }
 
-  deinit { free(contents.baseAddress) }
+  deinit { free(contents.buffer.baseAddress) }
 
   // MARK: Reading
 
   private func readRuns(_ read: Read) throws(SystemError) {
     guard contents.count > JournalFile.headerSize,
-      let layout = JournalFile.layout(UnsafeRawBufferPointer(contents), size: contents.count)
+      let layout = JournalFile.layout(ByteView(contents), size: contents.count)
     else { return }
     for index in 0..<layout.segmentCount {
       let start = layout.start(ofSegment: index)
@@ -121,18 +119,18 @@ final class JournalImage {
     func isThere(_ end: Int) throws(SystemError) -> Bool {
       try Self.fill(contents, &filled, upTo: end, limit: segment.upperBound, &isDamaged, read)
     }
+    let bytes = ByteView(contents)
     var offset = segment.lowerBound + JournalSegment.headerSize
-    guard let base = contents.baseAddress, try isThere(offset) else { return nil }
-    let (generation, previous) = JournalSegment.header(base + segment.lowerBound)
+    guard try isThere(offset) else { return nil }
+    let (generation, previous) = JournalSegment.header(bytes[segment])
     let seed = JournalSegment.frameSeed(identifier, generation: generation)
     var frames: [JournalFrame] = []
     var wholeBatches = 0
     while try isThere(offset + JournalFrame.headerSize) {
-      let lengths = JournalFrame(base: base + offset)
+      let lengths = JournalFrame(at: bytes[offset...])
       let size = JournalFrame.size(keyLength: lengths.keyLength, recordLength: lengths.recordLength)
       guard try isThere(offset + size),
-        let frame = JournalFrame(
-          validating: UnsafeRawBufferPointer(start: base + offset, count: size), seed: seed)
+        let frame = JournalFrame(validating: bytes[offset..<offset + size], seed: seed)
       else { break }
       frames.append(frame)
       offset += frame.paddedLength
@@ -148,24 +146,23 @@ final class JournalImage {
   /// An unreadable block is zeros, because it would otherwise keep the cache from ever opening. The frames after it are
   /// lost, as after a power cut.
   private static func fill(
-    _ contents: UnsafeMutableRawBufferPointer, _ filled: inout Int, upTo end: Int, limit: Int, _ isDamaged: inout Bool,
-    _ read: Read
+    _ contents: MutableByteView, _ filled: inout Int, upTo end: Int, limit: Int, _ isDamaged: inout Bool, _ read: Read
   ) throws(SystemError) -> Bool {
     guard end <= limit else { return false }
     while filled < end {
       let part = filled..<min(limit, max(end, filled + window))
-      let bytes = UnsafeMutableRawBufferPointer(rebasing: contents[part])
+      let bytes = contents[part]
       if let count = try ifReadable({ () throws(SystemError) in try read(bytes, part.lowerBound) }) {
         filled += count
         return filled >= end
       }
       for start in stride(from: part.lowerBound, to: part.upperBound, by: 4096) {
-        let block = UnsafeMutableRawBufferPointer(rebasing: contents[start..<min(start + 4096, part.upperBound)])
+        let block = contents[start..<min(start + 4096, part.upperBound)]
         switch try ifReadable({ () throws(SystemError) in try read(block, start) }) {
         case .some(block.count): break
         case .some: return false
         case nil:
-          block.initializeMemory(as: UInt8.self, repeating: 0)
+          block.clear()
           isDamaged = true
         }
       }
@@ -181,7 +178,7 @@ final class JournalImage {
 
   /// A frame's place in the file.
   func range(of frame: JournalFrame) -> Range<Int> {
-    let start = frame.base - UnsafeRawPointer(contents.baseAddress!)
+    let start = frame.bytes.offset(in: ByteView(contents))
     return start..<start + frame.length
   }
 

@@ -1,4 +1,3 @@
-import CXXHash
 import Platform
 
 /// Frames that are committed together, and an index of the newest frame for every key.
@@ -28,8 +27,10 @@ final class JournalSegment {
   }
 
   let owner: Owner
-  let base: UnsafeMutableRawPointer
-  let capacity: Int
+  let memory: MutableByteView
+  /// In the journal's file.
+  private let start: Int
+  var capacity: Int { memory.count }
   /// The bytes whose blocks the file has, which may be stored to (``reserve(_:)``).
   var ready: Int
   private let seed: UInt64
@@ -56,49 +57,46 @@ final class JournalSegment {
 
   /// Open addressing with linear probing. A word's upper half is the key's hash, its lower half the frame's offset
   /// divided by eight; 0 is free, because offset 0 is the header.
-  private var words: UnsafeMutablePointer<UInt64>
-  private var mask: Int
+  private var words: [UInt64]
+  private var mask: Int { words.count - 1 }
 
-  init(in memory: JournalMemory, at offset: Int, capacity: Int, seed: UInt64) {
-    base = memory.map.base + offset
-    self.capacity = capacity
+  init(in journal: JournalMemory, at offset: Int, capacity: Int, seed: UInt64) {
+    memory = MutableByteView(start: journal.map.base + offset, count: capacity)
+    start = offset
     ready = Self.keptPart(at: offset, capacity: capacity).upperBound - offset
     self.seed = seed
-    owner = .journal(memory)
+    owner = .journal(journal)
     isAlone = false
     generation = UInt64.random(in: 1..<1 << 48)
-    (words, mask) = Self.makeWords(1024)
-    base.storeBytes(of: generation, as: UInt64.self)
+    words = [UInt64](repeating: 0, count: 1024)
+    memory.store(generation)
   }
 
   /// Anonymous memory: for writes that the file cannot take, or for one that exceeds a journal segment.
   init(capacity: Int, isAlone: Bool = false) {
-    base = .allocate(byteCount: Self.headerSize + capacity, alignment: 64)
-    self.capacity = Self.headerSize + capacity
-    ready = self.capacity
+    memory = MutableByteView(.allocate(byteCount: Self.headerSize + capacity, alignment: 64))
+    start = 0
+    ready = memory.count
     seed = 0
     owner = .memory
     self.isAlone = isAlone
     generation = 1
-    (words, mask) = Self.makeWords(1024)
+    words = [UInt64](repeating: 0, count: 1024)
   }
 
   /// A batch in place that exceeds a journal segment; call ``append(_:stamp:)`` for its frames.
   init(of batch: BatchFrames) {
-    base = batch.memory
-    capacity = Self.headerSize + batch.size
-    ready = capacity
+    memory = batch.memory[..<(Self.headerSize + batch.size)]
+    start = 0
+    ready = memory.count
     seed = 0
     owner = .batch(batch)
     isAlone = true
     generation = 1
-    (words, mask) = Self.makeWords(1024)
+    words = [UInt64](repeating: 0, count: 1024)
   }
 
-  deinit {
-    words.deallocate()
-    if case .memory = owner { base.deallocate() }
-  }
+  deinit { if case .memory = owner { memory.buffer.deallocate() } }
 
   var isEmpty: Bool { used == Self.headerSize }
   var isMapped: Bool { map != nil }
@@ -106,16 +104,10 @@ final class JournalSegment {
   /// The room for frames without reserving more blocks.
   var free: Int { ready - used }
 
-  private static func makeWords(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, Int) {
-    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
-    words.initialize(repeating: 0, count: capacity)
-    return (words, capacity - 1)
-  }
-
   /// Removes every frame. The next generation invalidates those in the file.
   func reset() {
     generation += 1
-    if isMapped { base.storeBytes(of: generation, as: UInt64.self) }
+    if isMapped { memory.store(generation) }
     used = Self.headerSize
     count = 0
     clearStamp = 0
@@ -124,25 +116,25 @@ final class JournalSegment {
     prefixRemovals = []
     tagRemovals = [:]
     removals = []
-    words.update(repeating: 0, count: mask + 1)
+    for position in words.indices { words[position] = 0 }
   }
 
   /// Records the stamp of the frame before this segment (``JournalImage``).
   func follow(_ previous: UInt64) {
-    if isMapped { base.storeBytes(of: previous, toByteOffset: Self.previousOffset, as: UInt64.self) }
+    if isMapped { memory.store(previous, at: Self.previousOffset) }
   }
 
   // MARK: Appending. There has to be room: the caller has checked `free`.
 
   @inline(__always)
   func put(
-    key: UnsafeRawBufferPointer, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags, recordLength: Int,
-    fill: (UnsafeMutableRawPointer) -> Void
+    key: ByteView, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags, recordLength: Int,
+    fill: (MutableByteView) -> Void
   ) {
     append(.put, key: key, stamp: stamp, flags: flags, recordLength: recordLength, hash: hash, fill: fill)
   }
 
-  func remove(key: UnsafeRawBufferPointer, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags) {
+  func remove(key: ByteView, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags) {
     leavesNothing = true
     append(.remove, key: key, stamp: stamp, flags: flags, recordLength: 0, hash: hash, fill: { _ in })
   }
@@ -150,11 +142,10 @@ final class JournalSegment {
   func removeAll(stamp: UInt64, flags: JournalFrame.Flags) {
     forgetAll(stamp: stamp)
     removals = [PrefixRemoval(prefix: [], stamp: stamp)]
-    append(.removeAll, key: .init(start: nil, count: 0), stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in
-    }
+    append(.removeAll, key: .empty, stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
   }
 
-  func removeAll(prefix: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags) {
+  func removeAll(prefix: ByteView, stamp: UInt64, flags: JournalFrame.Flags) {
     forget(prefix: prefix, stamp: stamp)
     removals.append(PrefixRemoval(prefix: Array(prefix), stamp: stamp))
     append(.removePrefix, key: prefix, stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
@@ -162,35 +153,35 @@ final class JournalSegment {
 
   @inline(__always)
   private func append(
-    _ operation: JournalFrame.Operation, key: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags,
-    recordLength: Int, hash: UInt64?, fill: (UnsafeMutableRawPointer) -> Void
+    _ operation: JournalFrame.Operation, key: ByteView, stamp: UInt64, flags: JournalFrame.Flags,
+    recordLength: Int, hash: UInt64?, fill: (MutableByteView) -> Void
   ) {
-    let frame = base + used
+    let size = JournalFrame.size(keyLength: key.count, recordLength: recordLength)
+    let frame = memory[used..<used + size]
     JournalFrame.writeFields(frame, operation, key: key, recordLength: recordLength)
-    fill(frame + JournalFrame.headerSize + JournalFrame.padded(key.count))
+    fill(frame[JournalFrame.recordOffset(keyLength: key.count)...])
     JournalFrame.seal(
       frame, flags: flags, stamp: stamp, keyLength: key.count, recordLength: recordLength,
       seed: Self.frameSeed(seed, generation: generation))
     if let hash { index(key, hash, offset: used) }
-    used += JournalFrame.size(keyLength: key.count, recordLength: recordLength)
+    used += size
     lastStamp = stamp
   }
 
   func append(_ batch: BatchFrames, stamp: (BatchFrames.Entry) -> UInt64) {
     let start = used - Self.headerSize
-    if base != batch.memory {
-      (base + used).copyMemory(from: batch.memory + Self.headerSize, byteCount: batch.size)
-    }
+    let isInPlace = if case .batch = owner { true } else { false }
+    if !isInPlace { memory.copy(batch.frames, at: used) }
     let seed = Self.frameSeed(seed, generation: generation)
     for index in batch.entries.indices {
       let entry = batch.entries[index]
-      let place = base + start + entry.offset
-      let frame = JournalFrame(base: place)
+      let place = memory[(start + entry.offset)...]
+      let frame = JournalFrame(at: ByteView(place))
       let stamp = stamp(entry)
       let (keyLength, recordLength) = (frame.keyLength, frame.recordLength)
       if entry.headerLength > 0 {
         RecordHeader.seal(
-          place + JournalFrame.headerSize + JournalFrame.padded(keyLength), stamp: stamp,
+          place[JournalFrame.recordOffset(keyLength: keyLength)...], stamp: stamp,
           fixedLength: entry.headerLength, keyHash: entry.keyHash, payloadHash: entry.payloadHash)
       }
       JournalFrame.seal(
@@ -213,7 +204,7 @@ final class JournalSegment {
   @inline(__always)
   static func frameSeed(_ seed: UInt64, generation: UInt64) -> UInt64 { seed ^ generation &* 0x9E37_79B9_7F4A_7C15 }
 
-  private func index(_ key: UnsafeRawBufferPointer, _ hash: UInt64, offset: Int) {
+  private func index(_ key: ByteView, _ hash: UInt64, offset: Int) {
     if (count + 1) * 4 > (mask + 1) * 3 { grow() }
     let word = hash & 0xFFFF_FFFF_0000_0000 | UInt64(offset >> 3)
     var position = Int(truncatingIfNeeded: hash >> 32) & mask
@@ -232,10 +223,9 @@ final class JournalSegment {
   }
 
   private func grow() {
-    let (old, oldCapacity) = (words, mask + 1)
-    (words, mask) = Self.makeWords(oldCapacity * 2)
-    for index in 0..<oldCapacity where old[index] != 0 { reinsert(old[index]) }
-    old.deallocate()
+    let old = words
+    words = [UInt64](repeating: 0, count: old.count * 2)
+    for word in old where word != 0 { reinsert(word) }
   }
 
   private func reinsert(_ word: UInt64) {
@@ -251,7 +241,7 @@ final class JournalSegment {
     clearStamp = stamp
   }
 
-  private func forget(prefix: UnsafeRawBufferPointer, stamp: UInt64) {
+  private func forget(prefix: ByteView, stamp: UInt64) {
     forgetIndexed { $0.key.hasPrefix(prefix) }
     leavesNothing = true
     prefixRemovals.append(PrefixRemoval(prefix: Array(prefix), stamp: stamp))
@@ -288,10 +278,10 @@ final class JournalSegment {
 
   @inline(__always)
   private func frame(of word: UInt64) -> JournalFrame {
-    JournalFrame(base: base + Int(word & 0xFFFF_FFFF) << 3)
+    JournalFrame(at: ByteView(memory[(Int(word & 0xFFFF_FFFF) << 3)...]))
   }
 
-  func lookup(_ key: UnsafeRawBufferPointer, hash: UInt64) -> Lookup {
+  func lookup(_ key: ByteView, hash: UInt64) -> Lookup {
     var position = Int(truncatingIfNeeded: hash >> 32) & mask
     while words[position] != 0 {
       if words[position] >> 32 == hash >> 32 {
@@ -309,16 +299,8 @@ final class JournalSegment {
   }
 
   /// Reads the generation and the stamp of the frame before this segment.
-  static func header(_ segment: UnsafeRawPointer) -> (generation: UInt64, previous: UInt64) {
-    (segment.load(as: UInt64.self), segment.load(fromByteOffset: previousOffset, as: UInt64.self))
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  /// Uses memcmp; `elementsEqual` compares byte by byte.
-  @inline(__always)
-  func elementsEqual(fast other: UnsafeRawBufferPointer) -> Bool {
-    count == other.count && (count == 0 || compare(self, other, count) == 0)
+  static func header(_ segment: ByteView) -> (generation: UInt64, previous: UInt64) {
+    (segment.load(), segment.load(previousOffset))
   }
 }
 
@@ -339,23 +321,23 @@ extension JournalSegment {
   ///   ``reserve(_:)`` before storing there.
   func giveBlocksBack() throws(SystemError) {
     precondition(isEmpty, "a segment with frames keeps its blocks")
-    guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return }
+    guard case .journal(let journal) = owner, let part = blocksToGiveBack else { return }
     // First, because a failure leaves the state of the blocks unknown.
     let all = ready
-    ready = part.lowerBound - (base - memory.map.base)
-    do throws(SystemError) { try memory.giveBack(part) } catch {
+    ready = part.lowerBound - start
+    do throws(SystemError) { try journal.giveBack(part) } catch {
       if error.errno == EOPNOTSUPP { ready = all }
       throw error
     }
   }
 
   var hasBlocksToGiveBack: Bool {
-    guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return false }
-    return ready > part.lowerBound - (base - memory.map.base)
+    guard isMapped, let part = blocksToGiveBack else { return false }
+    return ready > part.lowerBound - start
   }
 
-  private func blocksToGiveBack(_ map: MemoryMap) -> Range<Int>? {
-    let (start, page) = (base - map.base, MemoryMap.pageSize)
+  private var blocksToGiveBack: Range<Int>? {
+    let page = MemoryMap.pageSize
     let first = Self.keptPart(at: start, capacity: capacity).upperBound
     let end = (start + capacity) / page * page
     return first < end ? first..<end : nil
@@ -363,10 +345,10 @@ extension JournalSegment {
 
   /// Reserves blocks for `size` more bytes, doubling the segment's blocks. Returns `false` beyond its capacity.
   func reserve(_ size: Int) throws(SystemError) -> Bool {
-    guard case .journal(let memory) = owner, used + size <= capacity else { return false }
-    let (start, page) = (base - memory.map.base, MemoryMap.pageSize)
+    guard case .journal(let journal) = owner, used + size <= capacity else { return false }
+    let page = MemoryMap.pageSize
     let end = min(start + capacity, (start + max(used + size, 2 * ready) + page - 1) / page * page)
-    try memory.reserve(start + ready..<end)
+    try journal.reserve(start + ready..<end)
     ready = end - start
     return true
   }

@@ -11,7 +11,7 @@ final class PendingWrites: @unchecked Sendable {
     let frame: JournalFrame
     /// Whether the write is a removal, or a put whose value is lost, which still removes the record before it.
     let isRemoval: Bool
-    let databaseKey: UnsafeRawBufferPointer
+    let databaseKey: ByteView
 
     var stamp: UInt64 { frame.stamp }
   }
@@ -25,8 +25,7 @@ final class PendingWrites: @unchecked Sendable {
   private(set) var lastStamp: UInt64 = 0
   /// The journals with pending writes, which own the frames.
   private(set) var journals: [JournalImage] = []
-  /// The memory of database keys that differ from their cache keys.
-  private var ownKeys: [UnsafeMutableRawBufferPointer] = []
+  private var ownKeys = OwnedKeys()
 
   init() {}
 
@@ -57,8 +56,6 @@ final class PendingWrites: @unchecked Sendable {
     sortEntries()
   }
 
-  deinit { for key in ownKeys { key.deallocate() } }
-
   /// Drops the frames from one lost to a power cut: later writes must not survive without it.
   private static func cutOff(_ frames: inout [JournalFrame], at index: Int) {
     // A batch is kept as a whole, or not at all.
@@ -71,14 +68,8 @@ final class PendingWrites: @unchecked Sendable {
     lastStamp = max(lastStamp, frame.stamp)
     switch frame.operation {
     case .put, .remove:
-      var key = frame.key
-      if !DatabaseKey.isPlain(key) {
-        let own = UnsafeMutableRawBufferPointer.allocate(byteCount: DatabaseKey.maximumLength, alignment: 1)
-        ownKeys.append(own)
-        key = UnsafeRawBufferPointer(rebasing: own[..<databaseKey.write(key, to: own)])
-      }
-      entries.append(
-        Entry(frame: frame, isRemoval: frame.operation == .remove || isValueMissing, databaseKey: key))
+      let key = ownKeys.databaseKey(of: frame.key, databaseKey)
+      entries.append(Entry(frame: frame, isRemoval: frame.operation == .remove || isValueMissing, databaseKey: key))
     case .removePrefix: prefixes.append(.init(prefix: Array(frame.key), stamp: frame.stamp))
     case .removeTag: tags[frame.tag] = max(tags[frame.tag] ?? 0, frame.stamp)
     case .removeAll: clearStamp = max(clearStamp, frame.stamp)
@@ -104,7 +95,7 @@ final class PendingWrites: @unchecked Sendable {
 
   // MARK: By keys of the database
 
-  func index(atOrAfter key: UnsafeRawBufferPointer) -> Int {
+  func index(atOrAfter key: ByteView) -> Int {
     var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) / 2
@@ -113,7 +104,7 @@ final class PendingWrites: @unchecked Sendable {
     return low
   }
 
-  func entry(_ key: UnsafeRawBufferPointer) -> Entry? {
+  func entry(_ key: ByteView) -> Entry? {
     let index = index(atOrAfter: key)
     guard index < entries.count, entries[index].databaseKey.elementsEqual(fast: key) else { return nil }
     return entries[index]
@@ -132,7 +123,7 @@ final class PendingWrites: @unchecked Sendable {
   }
 
   /// Whether a removal of many entries removes a record, committed or not.
-  func removes(_ header: RecordHeader, under cacheKey: UnsafeRawBufferPointer, clearedAt cleared: UInt64) -> Bool {
+  func removes(_ header: RecordHeader, under cacheKey: ByteView, clearedAt cleared: UInt64) -> Bool {
     if clearStamp > cleared, header.gives(wayTo: clearStamp) { return true }
     if prefixes.contains(where: { header.gives(wayTo: $0.stamp) && cacheKey.starts(with: $0.prefix) }) { return true }
     guard !tags.isEmpty, let own = header.tags else { return false }
@@ -145,7 +136,7 @@ extension WriteSession {
   mutating func apply(_ pending: PendingWrites) throws(LMDBError) {
     let cleared = metadata.clearStamp
     if pending.clearStamp > cleared {
-      try removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.gives(wayTo: pending.clearStamp) }
+      try removeAll(withPrefix: ByteView.empty) { $0.gives(wayTo: pending.clearStamp) }
       metadata.clearStamp = pending.clearStamp
     }
     for removal in pending.prefixes {

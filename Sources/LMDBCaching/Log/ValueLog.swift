@@ -65,7 +65,7 @@ final class ValueLog: Sendable {
   ///   - owner: The record's journal.
   ///   - isAwaited: Whether a caller waits for the sync, so that writing to disk starts at once.
   func append(
-    _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, owner: UInt64, isAwaited: Bool = false
+    _ value: ByteView, key: ByteView, owner: UInt64, isAwaited: Bool = false
   ) throws(SystemError) -> AppendedValue {
     let hash = RecordHeader.payloadHash(value)
     let place = try begin(ValueEntry.size(keyLength: key.count, length: value.count), count: 1, owner)
@@ -73,9 +73,9 @@ final class ValueLog: Sendable {
     let entry = ValueEntry(offset: place.offset, keyLength: key.count, length: value.count, hash: hash)
     do throws(SystemError) {
       try withStackBytes(ValueEntry.greatestHead) { (head) throws(SystemError) in
-        entry.writeHead(to: head.baseAddress!, key: key, segment: segment.identifier)
-        let head = UnsafeRawBufferPointer(rebasing: head[..<ValueEntry.headLength(key.count)])
-        try segment.lock.file.write(head, value, at: place.offset)
+        entry.writeHead(to: head, key: key, segment: segment.identifier)
+        let head = ByteView(head[..<ValueEntry.headLength(key.count)])
+        try segment.lock.file.write(head.buffer, value.buffer, at: place.offset)
       }
     } catch {
       giveBack(place)
@@ -91,7 +91,7 @@ final class ValueLog: Sendable {
     let segment = place.segment
     let (bytes, pointers) = group.seal(at: place.offset, in: segment.identifier)
     do throws(SystemError) {
-      try segment.lock.file.write(bytes, at: place.offset)
+      try segment.lock.file.write(bytes.buffer, at: place.offset)
     } catch {
       giveBack(place)
       throw error
@@ -356,9 +356,7 @@ final class ValueLog: Sendable {
   /// - Parameter journal: Returns the numbers of the journal's segments last written and last committed.
   func release(_ journal: () -> (last: Int, committed: Int)) {
     // They get no more values, and all their records are in the journal before it is asked.
-    let complete = state.withLock { state in
-      state.retired.filter { $0.holds.count.load(ordering: .acquiring) == 0 }
-    }
+    let complete = state.withLock { state in state.retired.filter { $0.holds.count.load(ordering: .acquiring) == 0 } }
     if complete.isEmpty { return }
     let (last, committed) = journal()
     state.withLock { state in

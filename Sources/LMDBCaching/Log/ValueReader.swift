@@ -1,4 +1,3 @@
-import CXXHash
 import Foundation
 import Platform
 import Synchronization
@@ -48,21 +47,16 @@ final class ValueReader: Sendable {
   private func read(_ pointer: ValuePointer, of segment: ReadableSegment) throws(SystemError) -> Reading<Data> {
     // Before memory is allocated.
     guard let end = pointer.end, try segment.mayReach(end) else { return .damaged }
-    let bytes = try UnsafeMutableRawBufferPointer.allocated(byteCount: pointer.length, for: current.value.path)
-    var isHandedOver = false
-    defer { if !isHandedOver { free(bytes.baseAddress) } }
-    guard try segment.read(bytes, at: pointer.offset),
-      RecordHeader.payloadHash(UnsafeRawBufferPointer(bytes)) == pointer.hash
+    var value = try OwnedBytes(count: pointer.length, for: current.value.path)
+    guard try segment.read(value.memory, at: pointer.offset),
+      RecordHeader.payloadHash(value.bytes) == pointer.hash
     else { return .damaged }
     // Only once it is filled: `Data` copies a few bytes, and frees the memory at once.
-    isHandedOver = true
-    return .value(Data(bytesNoCopy: bytes.baseAddress!, count: pointer.length, deallocator: .free))
+    return .value(value.takeData())
   }
 
   /// Calls `body` with a value, in place if it is long and in memory, or copied.
-  func withValue<R>(
-    _ pointer: ValuePointer, _ body: (UnsafeRawBufferPointer) -> R
-  ) throws(SystemError) -> Reading<R> {
+  func withValue<R>(_ pointer: ValuePointer, _ body: (ByteView) -> R) throws(SystemError) -> Reading<R> {
     guard pointer.end != nil else { return .damaged }
     guard let segment = try segment(pointer.segment) else { return .missing }
     if let bytes = segment.mappedBytes(at: pointer.offset, count: pointer.length) {
@@ -70,7 +64,7 @@ final class ValueReader: Sendable {
         RecordHeader.payloadHash(bytes) == pointer.hash ? .value(body(bytes)) : .damaged
       }
     }
-    return try read(pointer, of: segment).map { $0.withUnsafeBytes(body) }
+    return try read(pointer, of: segment).map { $0.withBytes(body) }
   }
 
   /// Whether the file includes a value's place.
@@ -170,7 +164,7 @@ struct ValueEntry {
   /// The size of a head with the longest key.
   static let greatestHead = headSize + DatabaseKey.maximumLength + 1
   private static let magic: UInt32 = 0x3145_564C
-  static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
+  static let magicBytes = magic.littleEndian.bytes
 
   let offset: Int
   let keyLength: Int
@@ -195,39 +189,34 @@ struct ValueEntry {
   static func size(keyLength: Int, length: Int) -> Int { headLength(keyLength) &+ padded(length) }
 
   /// Writes the head, and zeros its padding.
-  func writeHead(to base: UnsafeMutableRawPointer, key: UnsafeRawBufferPointer, segment: UInt64) {
-    base.storeBytes(of: Self.magic.littleEndian, as: UInt32.self)
-    base.storeBytes(of: UInt32(keyLength).littleEndian, toByteOffset: 4, as: UInt32.self)
-    base.storeBytes(of: length.littleEndian, toByteOffset: 8, as: Int.self)
-    base.storeBytes(of: hash.littleEndian, toByteOffset: 16, as: UInt64.self)
-    let padding = Self.padded(keyLength) - keyLength
-    (base + Self.headSize + keyLength).initializeMemory(as: UInt8.self, repeating: 0, count: padding)
-    (base + Self.headSize).copyMemory(from: key.baseAddress!, byteCount: keyLength)
-    base.storeBytes(
-      of: Self.check(base, keyLength: keyLength, segment, offset).littleEndian, toByteOffset: 24, as: UInt64.self)
+  func writeHead(to head: MutableByteView, key: ByteView, segment: UInt64) {
+    head.store(Self.magic)
+    head.store(UInt32(keyLength), at: 4)
+    head.store(length, at: 8)
+    head.store(hash, at: 16)
+    head[(Self.headSize + keyLength)..<Self.headLength(keyLength)].clear()
+    head.copy(key, at: Self.headSize)
+    head.store(Self.check(ByteView(head), keyLength: keyLength, segment, offset), at: 24)
   }
 
-  private static func check(_ base: UnsafeRawPointer, keyLength: Int, _ segment: UInt64, _ offset: Int) -> UInt64 {
+  private static func check(_ head: ByteView, keyLength: Int, _ segment: UInt64, _ offset: Int) -> UInt64 {
     let seed = segment ^ UInt64(truncatingIfNeeded: offset) &* 0x9E37_79B9_7F4A_7C15
-    return cxxhash_64(base + headSize, keyLength, cxxhash_64(base, 24, seed))
+    return head[headSize..<headSize + keyLength].hash(seed: head[..<24].hash(seed: seed))
   }
 
   /// Parses the entry that begins with `bytes`; returns `nil` for other bytes.
   ///
   /// - Parameter limit: The file's size.
-  init?(_ bytes: UnsafeRawBufferPointer, at offset: Int, in segment: UInt64, limit: Int) {
-    guard bytes.count >= Self.headSize, let base = bytes.baseAddress,
-      UInt32(littleEndian: base.loadUnaligned(as: UInt32.self)) == Self.magic
-    else { return nil }
+  init?(_ bytes: ByteView, at offset: Int, in segment: UInt64, limit: Int) {
+    guard bytes.count >= Self.headSize, bytes.load(as: UInt32.self) == Self.magic else { return nil }
     self.offset = offset
-    keyLength = Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
-    length = Int(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: Int.self))
-    hash = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
+    keyLength = Int(bytes.load(4, as: UInt32.self))
+    length = bytes.load(8)
+    hash = bytes.load(16)
     guard 1...DatabaseKey.maximumLength ~= keyLength, Self.headSize + keyLength <= bytes.count,
       0...ValuePointer.greatestLength ~= length,
       length <= limit - offset - Self.headLength(keyLength),
-      UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 24, as: UInt64.self))
-        == Self.check(base, keyLength: keyLength, segment, offset)
+      bytes.load(24, as: UInt64.self) == Self.check(bytes, keyLength: keyLength, segment, offset)
     else { return nil }
   }
 
@@ -254,56 +243,39 @@ struct ValueGroup: ~Copyable {
     let hash: UInt64
   }
 
-  private var memory: UnsafeMutableRawPointer?
-  private var capacity = 0
+  private var owned = OwnedBytes()
   private var members: [Member] = []
   private(set) var size = 0
-
-  deinit { memory?.deallocate() }
 
   var isEmpty: Bool { members.isEmpty }
   var count: Int { members.count }
 
   /// - Parameter key: The record's LMDB key.
-  mutating func add(_ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) {
+  mutating func add(_ value: ByteView, key: ByteView) {
     let entrySize = ValueEntry.size(keyLength: key.count, length: value.count)
-    let base = room(for: entrySize) + size
-    (base + ValueEntry.headSize).copyMemory(from: key.baseAddress!, byteCount: key.count)
-    let start = ValueEntry.headLength(key.count)
+    if size + entrySize > owned.memory.count { owned.grow(to: max(size + entrySize, 64 << 10)) }
+    let entry = owned.memory[size..<size + entrySize]
+    entry.copy(key, at: ValueEntry.headSize)
     // Before the value, which may overwrite part of it; the rest is the entry's padding.
-    (base + entrySize - ValueEntry.alignment)
-      .initializeMemory(as: UInt8.self, repeating: 0, count: ValueEntry.alignment)
-    (base + start).copyMemory(from: value.baseAddress!, byteCount: value.count)
+    entry[(entrySize - ValueEntry.alignment)...].clear()
+    entry.copy(value, at: ValueEntry.headLength(key.count))
     members.append(
       Member(offset: size, keyLength: key.count, length: value.count, hash: RecordHeader.payloadHash(value)))
     size += entrySize
   }
 
-  private mutating func room(for entrySize: Int) -> UnsafeMutableRawPointer {
-    if let memory, size + entrySize <= capacity { return memory }
-    capacity = max(2 * capacity, size + entrySize, 64 << 10)
-    let grown = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: ValueEntry.alignment)
-    if let memory {
-      grown.copyMemory(from: memory, byteCount: size)
-      memory.deallocate()
-    }
-    memory = grown
-    return grown
-  }
-
   /// Completes the entries at an offset; returns their bytes and pointers.
-  mutating func seal(at offset: Int, in segment: UInt64) -> (bytes: UnsafeRawBufferPointer, [ValuePointer]) {
-    guard let memory else { return (UnsafeRawBufferPointer(start: nil, count: 0), []) }
+  mutating func seal(at offset: Int, in segment: UInt64) -> (bytes: ByteView, [ValuePointer]) {
+    let memory = owned.memory
     let pointers = members.map { member in
       let entry = ValueEntry(
         offset: offset + member.offset, keyLength: member.keyLength, length: member.length, hash: member.hash)
-      let base = memory + member.offset
-      entry.writeHead(
-        to: base, key: UnsafeRawBufferPointer(start: base + ValueEntry.headSize, count: member.keyLength),
-        segment: segment)
+      let head = memory[member.offset...]
+      let key = ByteView(head[ValueEntry.headSize..<ValueEntry.headSize + member.keyLength])
+      entry.writeHead(to: head, key: key, segment: segment)
       return entry.pointer(segment)
     }
-    return (UnsafeRawBufferPointer(start: memory, count: size), pointers)
+    return (ByteView(memory[..<size]), pointers)
   }
 
   /// Removes the values, but keeps the memory.
@@ -331,30 +303,30 @@ struct ValuePointer: Equatable, Sendable {
     self.hash = hash
   }
 
-  init(_ bytes: UnsafeRawBufferPointer) {
-    segment = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
-    offset = Int(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: Int.self))
-    length = Int(littleEndian: bytes.loadUnaligned(fromByteOffset: 16, as: Int.self))
-    hash = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self))
+  init(_ bytes: ByteView) {
+    segment = bytes.load()
+    offset = bytes.load(8)
+    length = bytes.load(16)
+    hash = bytes.load(24)
   }
 
   @inline(__always)
-  init?(in record: UnsafeRawBufferPointer, _ header: RecordHeader?) {
+  init?(in record: ByteView, _ header: RecordHeader?) {
     guard let header, header.flags.contains(.pointer) else { return nil }
     self.init(header.payload(of: record))
   }
 
-  func write(to bytes: UnsafeMutableRawPointer) {
-    bytes.storeBytes(of: segment.littleEndian, as: UInt64.self)
-    bytes.storeBytes(of: offset.littleEndian, toByteOffset: 8, as: Int.self)
-    bytes.storeBytes(of: length.littleEndian, toByteOffset: 16, as: Int.self)
-    bytes.storeBytes(of: hash.littleEndian, toByteOffset: 24, as: UInt64.self)
+  func write(to bytes: MutableByteView) {
+    bytes.store(segment)
+    bytes.store(offset, at: 8)
+    bytes.store(length, at: 16)
+    bytes.store(hash, at: 24)
   }
 
-  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+  func withBytes<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
     try withStackBytes(Self.size) { (bytes) throws(E) in
-      write(to: bytes.baseAddress!)
-      return try body(UnsafeRawBufferPointer(bytes))
+      write(to: bytes)
+      return try body(ByteView(bytes))
     }
   }
 

@@ -1,5 +1,4 @@
 import Dispatch
-import CXXHash
 import Foundation
 import Platform
 import Synchronization
@@ -19,7 +18,7 @@ enum ValueSegment {
   static let headerSize = ValuePointer.leastOffset
   private static let names = NumberedName(suffix: ".values")
   private static let magic: UInt64 = 0x3153_5643_4244_4D4C
-  private static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
+  private static let magicBytes = magic.littleEndian.bytes
   private static let ownerOffset = 16
 
   static func name(_ identifier: UInt64) -> String { names.name(identifier) }
@@ -30,31 +29,27 @@ enum ValueSegment {
 
   static func writeHeader(_ file: borrowing File, identifier: UInt64, owner: UInt64) throws(SystemError) {
     var header = [UInt8](repeating: 0, count: headerSize)
-    header.withUnsafeMutableBytes {
-      $0.storeBytes(of: magic.littleEndian, as: UInt64.self)
-      $0.storeBytes(of: identifier.littleEndian, toByteOffset: 8, as: UInt64.self)
-      $0.storeBytes(of: owner.littleEndian, toByteOffset: ownerOffset, as: UInt64.self)
-      $0.storeBytes(of: cxxhash_64($0.baseAddress!, 16, 0).littleEndian, toByteOffset: 24, as: UInt64.self)
+    header.withMutableBytes {
+      $0.store(magic)
+      $0.store(identifier, at: 8)
+      $0.store(owner, at: ownerOffset)
+      $0.store(ByteView($0[..<16]).hash(seed: 0), at: 24)
     }
     try file.write(header, at: 0)
   }
 
   /// Sets the journal of its values' records. Requires the segment's lock.
   static func writeOwner(_ owner: UInt64, _ file: borrowing File) throws(SystemError) {
-    try file.write(withUnsafeBytes(of: owner.littleEndian) { Array($0) }, at: ownerOffset)
+    try file.write(owner.littleEndian.bytes, at: ownerOffset)
   }
 
   /// The journal of its values' records; `nil` for another kind of file.
   static func owner(_ file: borrowing File, identifier: UInt64) throws(SystemError) -> UInt64? {
     var header = [UInt8](repeating: 0, count: 32)
     guard try file.read(&header) else { return nil }
-    return header.withUnsafeBytes { header -> UInt64? in
-      func word(_ offset: Int) -> UInt64 {
-        UInt64(littleEndian: header.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-      }
-      guard word(0) == magic, word(8) == identifier, word(24) == cxxhash_64(header.baseAddress!, 16, 0) else {
-        return nil
-      }
+    return header.withBytes { header -> UInt64? in
+      func word(_ offset: Int) -> UInt64 { header.load(offset) }
+      guard word(0) == magic, word(8) == identifier, word(24) == header[..<16].hash(seed: 0) else { return nil }
       return word(ownerOffset)
     }
   }
@@ -158,23 +153,23 @@ final class ReadableSegment: Sendable {
   }
 
   /// Fills `bytes` from an offset; returns `false` if the file is shorter.
-  func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Bool {
+  func read(_ bytes: MutableByteView, at offset: Int) throws(SystemError) -> Bool {
     if let mapped = mappedBytes(at: offset, count: bytes.count) {
-      bytes.copyMemory(from: mapped)
+      bytes.copy(mapped)
       return true
     }
-    return try opened.file.read(bytes, at: offset)
+    return try opened.file.read(bytes.buffer, at: offset)
   }
 
   /// Returns the bytes at an offset in place if there are many and all are in memory. Valid for this object's lifetime.
   ///
   /// Resident pages need no device, whose failure would raise a signal, and lie within the file: a truncated file has
   /// none beyond its end.
-  func mappedBytes(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
+  func mappedBytes(at offset: Int, count: Int) -> ByteView? {
     guard count >= Self.mappedLength, let map = mapped, offset <= map.size - count,
       map.isResident(offset, count: count)
     else { return nil }
-    return UnsafeRawBufferPointer(start: map.base + offset, count: count)
+    return ByteView(UnsafeRawBufferPointer(start: map.base + offset, count: count))
   }
 
   /// `nil` where the address space is limited: it is left to the process, and values are copied.
@@ -226,14 +221,14 @@ struct SegmentUsage: Equatable, Sendable {
     self.count = count
   }
 
-  init(_ stored: UnsafeRawBufferPointer) {
+  init(_ stored: ByteView) {
     guard stored.count == Self.size else { return }
-    bytes = max(0, Int(littleEndian: stored.loadUnaligned(as: Int.self)))
-    count = max(0, Int(littleEndian: stored.loadUnaligned(fromByteOffset: 8, as: Int.self)))
+    bytes = max(0, stored.load(as: Int.self))
+    count = max(0, stored.load(8, as: Int.self))
   }
 
   var stored: [UInt8] {
-    [bytes, count].flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }
+    [bytes, count].flatMap { $0.littleEndian.bytes }
   }
 
   // Wrapping, because a forged record may have any length.
@@ -256,10 +251,10 @@ struct SegmentUsage: Equatable, Sendable {
 
   static let keyPrefix: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "s")]
 
-  static func key(_ segment: UInt64) -> [UInt8] { keyPrefix + withUnsafeBytes(of: segment.bigEndian) { Array($0) } }
+  static func key(_ segment: UInt64) -> [UInt8] { keyPrefix + segment.bigEndian.bytes }
 
-  static func segment(ofKey key: UnsafeRawBufferPointer) -> UInt64? {
+  static func segment(ofKey key: ByteView) -> UInt64? {
     guard key.count == 10, key.starts(with: keyPrefix) else { return nil }
-    return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
+    return key.load(2, as: UInt64.self).byteSwapped
   }
 }

@@ -122,9 +122,9 @@ extension MemoryCache {
         let details = old[source].slabs.details(slot).pointee
         queues[position].next = details.previous
         let target = shard(number(of: details.hash, mask: shards - 1))
-        let stamps = target.pointee.core.stripes == nil ? nil : old[source].slabs.stamps(slot)
+        let stamps = target.pointee.core.hasStamps ? old[source].slabs.stamps(slot).pointee : nil
         let place = old[source].table.place(of: slot, tag: UInt32(truncatingIfNeeded: details.hash))
-        target.pointee.core.adopt(old[source].table.entries + place, details, stamps)
+        target.pointee.core.adopt(old[source].table.entry(at: place), details, stamps)
       }
       queues.removeAll { $0.next == MemoryDetails.none }
     }
@@ -136,11 +136,11 @@ extension MemoryCache {
 
   /// Each shard takes the latest stamp of all, since groups of keys are now spread differently.
   private func mergeStripes() {
-    guard shard(0).pointee.core.stripes != nil else { return }
+    guard shard(0).pointee.core.hasStamps else { return }
     for stripe in 0..<MemoryCore<Key, Value>.stripeCount {
       var latest: UInt64 = 0
-      for number in 0..<Self.shardCount { latest = max(latest, shard(number).pointee.core.stripes![stripe]) }
-      for number in 0..<Self.shardCount { shard(number).pointee.core.stripes![stripe] = latest }
+      for number in 0..<Self.shardCount { latest = max(latest, shard(number).pointee.core.stripe(stripe).pointee) }
+      for number in 0..<Self.shardCount { shard(number).pointee.core.stripe(stripe).pointee = latest }
     }
   }
 }
@@ -248,7 +248,7 @@ extension MemoryCache {
       for slot in slots {
         guard shard.pointee.core.slabs.holds(slot) else { continue }
         let place = shard.pointee.core.place(of: slot)
-        let entry = shard.pointee.core.table.entries + place
+        let entry = shard.pointee.core.table.entry(at: place)
         let isExpired = entry.pointee.hasExpiry && shard.pointee.core.slabs.details(slot).pointee.expires <= now
         guard isExpired || ticks.nanoseconds(of: entry.pointee.accessed) &+ tickLength <= moment else {
           if entry.pointee.hasExpiry { hasExpiring.store(true, ordering: .relaxed) }
@@ -266,7 +266,7 @@ extension MemoryCache {
   /// Runs `body` under the lock of each shard on one chunk of slots after the other, then releases the removed entries.
   ///
   /// It visits all entries that stay throughout, some perhaps twice; `body` may remove any of the chunk.
-  func forEachChunk(_ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Releases) -> Void) {
+  func forEachChunk(_ body: (MemoryReference<Shard>, Range<UInt32>, inout Releases) -> Void) {
     repeatingIfResharded { for number in 0..<Self.shardCount { forEachChunk(of: shard(number), body) } }
   }
 
@@ -280,8 +280,7 @@ extension MemoryCache {
   }
 
   private func forEachChunk(
-    of shard: UnsafeMutablePointer<Shard>,
-    _ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Releases) -> Void
+    of shard: MemoryReference<Shard>, _ body: (MemoryReference<Shard>, Range<UInt32>, inout Releases) -> Void
   ) {
     var chunk: Int32 = 0
     var relocations = -1

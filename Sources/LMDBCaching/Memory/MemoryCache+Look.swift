@@ -21,10 +21,10 @@ extension MemoryCache {
   /// Looks `key` up for an announced reader, and counts the hit or miss; `nil` to look again under the lock.
   @inlinable @inline(__always)
   func look<R>(
-    _ key: borrowing Key, hash: UInt64, tick: UInt32, as reader: UnsafeMutablePointer<MemoryReader>,
+    _ key: borrowing Key, hash: UInt64, tick: UInt32, as reader: MemoryReference<MemoryReader>,
     needsStamps: () -> Bool, _ body: (MemoryEntryAccess<Key, Value>) -> R?
   ) -> MemoryAccess<R>? {
-    let copy = MemoryReader.scratch(of: reader).assumingMemoryBound(to: Entry.self)
+    let copy = MemoryReader.scratch(of: reader, as: Entry.self)
     for _ in 0..<Self.mostAttempts {
       let mask = mask.load(ordering: .relaxed)
       let shard = shard(number(of: hash, mask: mask))
@@ -41,8 +41,7 @@ extension MemoryCache {
         reader.pointee.countMiss()
         return .miss
       }
-      let entry =
-        UnsafeMutableRawPointer(bitPattern: base).unsafelyUnwrapped + found.place &* MemoryLayout<Entry>.stride
+      let entry = base &+ UInt(bitPattern: found.place &* MemoryLayout<Entry>.stride)
       Self.peek(copy, entry)
       MemoryTable<Key, Value>.prefetchValue(of: copy)
       guard shard.pointee.version.isCurrent(version) else { continue }
@@ -53,7 +52,7 @@ extension MemoryCache {
         guard let expires = peekExpiry(shard, version, slot: slot) else { continue }
         if expires <= clock.now { return nil }
       }
-      var stamps = MemoryStamps(stamp: 0, validated: 0)
+      var stamps: MemoryStamps?
       if needsStamps() {
         guard let found = peekStamps(shard, version, slot: slot) else { continue }
         stamps = found
@@ -61,7 +60,7 @@ extension MemoryCache {
       // The hit is noted before the value is retained: code in between would make the compiler retain it twice.
       Self.noteUse(entry, copy, in: UInt8(truncatingIfNeeded: state), at: tick)
       reader.pointee.countHit()
-      let result = withUnsafeMutablePointer(to: &stamps) { body(MemoryEntryAccess(entry: copy, stamps: $0)) }
+      let result = body(MemoryEntryAccess(entry: copy, stamps: stamps))
       if let result { return .hit(result) }
       reader.pointee.countMissForHit()
       return .miss
@@ -76,11 +75,10 @@ extension MemoryCache {
   static func search(_ address: UInt, hash: UInt64) -> (word: UInt64, place: Int)? {
     let tag = hash & 0xFFFF_FFFF
     let shift = UInt64(truncatingIfNeeded: address & 63)
-    let words = UnsafeRawPointer(bitPattern: address & ~63).unsafelyUnwrapped
     let mask = Int(truncatingIfNeeded: 0xFFFF_FFFF as UInt64 &>> shift)
     var place = Int(truncatingIfNeeded: tag &>> shift)
     for _ in 0..<mostPlaces {
-      let word = cplatform_peek(words + place &* 8)
+      let word = MemoryAddress.word(at: (address & ~63) &+ UInt(bitPattern: place &* 8))
       if word &>> 32 == tag || word == 0 { return (word, place) }
       place = (place &+ 1) & mask
     }
@@ -88,63 +86,59 @@ extension MemoryCache {
   }
 
   @inlinable @inline(__always)
-  static func peek(_ copy: UnsafeMutablePointer<Entry>, _ entry: UnsafeRawPointer) {
+  static func peek(_ copy: MemoryReference<Entry>, _ entry: UInt) {
+    let source = UnsafeRawPointer(bitPattern: entry).unsafelyUnwrapped
     if MemoryLayout<Entry>.alignment >= 8 {
-      cplatform_peek_words(copy, entry, MemoryLayout<Entry>.stride)
+      cplatform_peek_words(copy.pointer, source, MemoryLayout<Entry>.stride)
     } else {
-      cplatform_peek_halves(copy, entry, MemoryLayout<Entry>.stride)
+      cplatform_peek_halves(copy.pointer, source, MemoryLayout<Entry>.stride)
     }
   }
 
   /// Notes a use of the entry behind `copy`. Stores only changes, so that the line of a hot entry stays shared between
   /// the processors.
   @inlinable @inline(__always)
-  static func noteUse(
-    _ entry: UnsafeMutableRawPointer, _ copy: UnsafeMutablePointer<Entry>, in generation: UInt8, at tick: UInt32
-  ) {
+  static func noteUse(_ entry: UInt, _ copy: MemoryReference<Entry>, in generation: UInt8, at tick: UInt32) {
+    let entry = UnsafeMutableRawPointer(bitPattern: entry).unsafelyUnwrapped
+    let start = UnsafeRawPointer(copy.pointer)
     let use = copy.pointee.use
     if use.generation != generation {
-      let offset = withUnsafeMutablePointer(to: &copy.pointee.use) { UnsafeRawPointer($0) - UnsafeRawPointer(copy) }
+      let offset = withUnsafeMutablePointer(to: &copy.pointee.use) { UnsafeRawPointer($0) - start }
       cplatform_poke_byte(entry + offset, use.used(in: generation).bits)
     }
     if copy.pointee.accessed != tick {
-      let offset = withUnsafeMutablePointer(to: &copy.pointee.accessed) {
-        UnsafeRawPointer($0) - UnsafeRawPointer(copy)
-      }
+      let offset = withUnsafeMutablePointer(to: &copy.pointee.accessed) { UnsafeRawPointer($0) - start }
       cplatform_poke_half(entry + offset, tick)
     }
   }
 
   /// The slot's memory in its chunk, without the field's offset; `nil` after a change.
   @inlinable @inline(__always)
-  func peekChunk(_ shard: UnsafeMutablePointer<Shard>, _ version: UInt64, slot: UInt32) -> UnsafeRawPointer? {
+  func peekChunk(_ shard: MemoryReference<Shard>, _ version: UInt64, slot: UInt32) -> UInt? {
     let table = shard.pointee.view.slabs.load(ordering: .relaxed)
     guard shard.pointee.version.isCurrent(version) else { return nil }
     // The base is the first word of a slab.
-    let slab =
-      UnsafeRawPointer(bitPattern: table).unsafelyUnwrapped
-      + Int(truncatingIfNeeded: slot &>> MemorySlabs.slotsLog2) &* MemoryLayout<MemorySlab>.stride
-    let base = cplatform_peek_address(slab)
-    guard shard.pointee.version.isCurrent(version) else { return nil }
-    return UnsafeRawPointer(bitPattern: base)
+    let number = UInt(truncatingIfNeeded: slot &>> MemorySlabs.slotsLog2)
+    let base = MemoryAddress.word(at: table &+ number &* UInt(bitPattern: MemoryLayout<MemorySlab>.stride))
+    return shard.pointee.version.isCurrent(version) ? UInt(truncatingIfNeeded: base) : nil
   }
 
   /// When the slot's entry expires; `nil` after a change.
   @inlinable @inline(never)
-  func peekExpiry(_ shard: UnsafeMutablePointer<Shard>, _ version: UInt64, slot: UInt32) -> Int64? {
+  func peekExpiry(_ shard: MemoryReference<Shard>, _ version: UInt64, slot: UInt32) -> Int64? {
     guard let chunk = peekChunk(shard, version, slot: slot) else { return nil }
     let number = Int(truncatingIfNeeded: slot & (MemorySlabs.slotsPerSlab &- 1))
     let offset = number &* MemoryLayout<MemoryDetails>.stride &+ MemoryDetails.expiresOffset
-    let expires = Int64(bitPattern: cplatform_peek(chunk + offset))
+    let expires = Int64(bitPattern: MemoryAddress.word(at: chunk &+ UInt(bitPattern: offset)))
     return shard.pointee.version.isCurrent(version) ? expires : nil
   }
 
   @inlinable @inline(never)
-  func peekStamps(_ shard: UnsafeMutablePointer<Shard>, _ version: UInt64, slot: UInt32) -> MemoryStamps? {
+  func peekStamps(_ shard: MemoryReference<Shard>, _ version: UInt64, slot: UInt32) -> MemoryStamps? {
     guard let chunk = peekChunk(shard, version, slot: slot) else { return nil }
     let number = Int(truncatingIfNeeded: slot & (MemorySlabs.slotsPerSlab &- 1))
-    let offset = MemorySlabs.stampsOffset &+ number &* MemoryLayout<MemoryStamps>.stride
-    let stamps = MemoryStamps(stamp: cplatform_peek(chunk + offset), validated: cplatform_peek(chunk + offset + 8))
+    let place = chunk &+ UInt(bitPattern: MemorySlabs.stampsOffset &+ number &* MemoryLayout<MemoryStamps>.stride)
+    let stamps = MemoryStamps(stamp: MemoryAddress.word(at: place), validated: MemoryAddress.word(at: place &+ 8))
     return shard.pointee.version.isCurrent(version) ? stamps : nil
   }
 }
@@ -155,9 +149,7 @@ extension MemoryCache {
   /// `body` must take a few instructions, call no user code, and not keep its argument. If it returns `nil` the look-up
   /// is a miss, otherwise a hit. It never runs after `close()` has returned.
   @inlinable @inline(__always)
-  package func access<R>(
-    _ key: Key, hash: UInt64, _ body: (MemoryEntryAccess<Key, Value>) -> R?
-  ) -> MemoryAccess<R> {
+  package func access<R>(_ key: Key, hash: UInt64, _ body: (MemoryEntryAccess<Key, Value>) -> R?) -> MemoryAccess<R> {
     access(key, hash: hash, tick: ticks.now, needsStamps: { versions != nil }, body)
   }
 
@@ -191,12 +183,12 @@ extension MemoryCache {
       shard.pointee.unlockUnchanged()
       return .miss
     }
-    let entry = shard.pointee.core.table.entries + place
+    let entry = shard.pointee.core.table.entry(at: place)
     if isExpired(shard, place) {
       expire(shard, place: place)
       return .miss
     }
-    let stamps = needsStamps() ? stamps(shard, place) : nil
+    let stamps = needsStamps() ? stamps(shard, place).pointee : nil
     guard let result = body(MemoryEntryAccess(entry: entry, stamps: stamps)) else {
       shard.pointee.core.misses &+= 1
       shard.pointee.unlockUnchanged()
@@ -210,7 +202,7 @@ extension MemoryCache {
 
   /// Removes an expired entry, and unlocks the shard.
   @inlinable @inline(never)
-  func expire(_ shard: UnsafeMutablePointer<Shard>, place: Int) {
+  func expire(_ shard: MemoryReference<Shard>, place: Int) {
     var releases = Releases()
     let isSuperseded = shard.pointee.core.details(at: place).pointee.expires == Self.superseded
     take(shard, place: place, &releases)
@@ -230,8 +222,8 @@ extension MemoryCache {
   }
 
   @inlinable @inline(__always)
-  func isExpired(_ shard: UnsafeMutablePointer<Shard>, _ place: Int) -> Bool {
-    shard.pointee.core.table.entries[place].hasExpiry
+  func isExpired(_ shard: MemoryReference<Shard>, _ place: Int) -> Bool {
+    shard.pointee.core.table.entry(at: place).pointee.hasExpiry
       && shard.pointee.core.details(at: place).pointee.expires <= clock.now
   }
 
@@ -240,7 +232,7 @@ extension MemoryCache {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.unlockUnchanged() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
-    let tick = shard.pointee.core.table.entries[place].accessed
+    let tick = shard.pointee.core.table.entry(at: place).pointee.accessed
     return Double(ticks.nanoseconds(of: tick)) / 1e9
   }
 
@@ -275,11 +267,11 @@ extension MemoryCache {
 /// A live entry, or a copy of it, for the body of `MemoryCache.access`; valid only in it.
 @frozen @usableFromInline
 package struct MemoryEntryAccess<Key, Value> {
-  @usableFromInline let entry: UnsafeMutablePointer<MemoryEntry<Key, Value>>
-  @usableFromInline let stamps: UnsafeMutablePointer<MemoryStamps>?
+  @usableFromInline let entry: MemoryReference<MemoryEntry<Key, Value>>
+  @usableFromInline let stamps: MemoryStamps?
 
   @inlinable @inline(__always)
-  init(entry: UnsafeMutablePointer<MemoryEntry<Key, Value>>, stamps: UnsafeMutablePointer<MemoryStamps>?) {
+  init(entry: MemoryReference<MemoryEntry<Key, Value>>, stamps: MemoryStamps?) {
     self.entry = entry
     self.stamps = stamps
   }
@@ -288,11 +280,11 @@ package struct MemoryEntryAccess<Key, Value> {
   package var value: Value { entry.pointee.value }
 
   @inlinable @inline(__always)
-  package var stamp: UInt64 { stamps?.pointee.stamp ?? 0 }
+  package var stamp: UInt64 { stamps?.stamp ?? 0 }
 
   /// The owner's word; 0 in a store without stamps.
   @inlinable @inline(__always)
-  package var validated: UInt64 { stamps?.pointee.validated ?? 0 }
+  package var validated: UInt64 { stamps?.validated ?? 0 }
 }
 
 /// The result of a mutation.

@@ -61,7 +61,7 @@ extension MemoryCache {
   /// Inserts or replaces, evicting from the shard; true when another shard must evict too.
   @inlinable
   func put(
-    _ shard: UnsafeMutablePointer<Shard>, _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int,
+    _ shard: MemoryReference<Shard>, _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int,
     expires: Int64, stamp: UInt64, validated: UInt64, tick: UInt32, _ releases: inout Releases
   ) -> Bool {
     shard.pointee.core.prefetchEnds(hash: hash)
@@ -76,12 +76,12 @@ extension MemoryCache {
     }
     let clamped = Int64(clamping: min(max(cost, 0), Int(clamping: Int64(1) << 55)))
     if let place {
-      let entry = shard.pointee.core.table.entries + place
+      let entry = shard.pointee.core.table.entry(at: place)
       let old = entry.pointee.value
       entry.pointee.value = value
       releases.append(Pair(key: nil, value: old))
       entry.pointee.noteUse(in: shard.pointee.core.generation, at: tick)
-      if shard.pointee.core.stripes != nil {
+      if shard.pointee.core.hasStamps {
         stamps(shard, place).pointee = MemoryStamps(stamp: stamp, validated: validated)
       }
       // Avoid touching the details.
@@ -98,8 +98,7 @@ extension MemoryCache {
     }
     let recollection = shard.pointee.core.recall(hash: hash)
     totals.pointee.share.adapt(to: recollection, count: totals.pointee.count.load(ordering: .relaxed))
-    let isOver = makeRoom(
-      shard, count: 1, cost: clamped, keeping: MemoryDetails.none, countLimit, costLimit, &releases)
+    let isOver = makeRoom(shard, count: 1, cost: clamped, keeping: MemoryDetails.none, countLimit, costLimit, &releases)
     shard.pointee.core.add(
       key, value, hash: hash, cost: clamped, expires: expires, stamp: stamp, validated: validated, accessed: tick,
       isMain: recollection != .none)
@@ -113,7 +112,7 @@ extension MemoryCache {
   ///   not match insertions, and some shards would shrink while others grow.
   @inlinable
   func makeRoom(
-    _ shard: UnsafeMutablePointer<Shard>, count: Int, cost: Int64, keeping kept: UInt32, isFair: Bool = true,
+    _ shard: MemoryReference<Shard>, count: Int, cost: Int64, keeping kept: UInt32, isFair: Bool = true,
     _ countLimit: Int, _ costLimit: Int, _ releases: inout Releases
   ) -> Bool {
     var addedCount = count
@@ -158,12 +157,12 @@ extension MemoryCache {
   }
 
   @inlinable
-  func take(_ shard: UnsafeMutablePointer<Shard>, place: Int, _ releases: inout Releases) {
+  func take(_ shard: MemoryReference<Shard>, place: Int, _ releases: inout Releases) {
     releases.append(takePair(shard, place: place))
   }
 
   @inlinable
-  func takePair(_ shard: UnsafeMutablePointer<Shard>, place: Int) -> Pair {
+  func takePair(_ shard: MemoryReference<Shard>, place: Int) -> Pair {
     let cost = shard.pointee.core.details(at: place).pointee.cost
     totals.pointee.add(count: -1, cost: 0 &- cost)
     return shard.pointee.core.take(at: place)
@@ -276,7 +275,7 @@ extension MemoryCache {
   }
 
   static func destroy(_ contents: consuming MemoryContents<Key, Value>) {
-    contents.drain { entry in entry.deinitialize(count: 1) }
+    contents.drain { entry in _ = entry.move() }
   }
 
   // Unchecked: the contents, pointers to `Sendable` keys and values, are handed over whole to one other thread.

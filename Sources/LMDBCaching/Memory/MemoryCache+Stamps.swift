@@ -1,5 +1,3 @@
-public import CPlatform
-public import CXXHash
 public import Synchronization
 
 extension MemoryCache {
@@ -13,7 +11,7 @@ extension MemoryCache {
   package func token(hash: UInt64) -> UInt64? {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.unlockUnchanged() }
-    return stripe(shard, hash).pointee
+    return shard.pointee.core.stripe(of: hash).pointee
   }
 
   /// Announces a mutation that others can already read elsewhere: the entry under `key` counts as expired, and keeps
@@ -21,12 +19,12 @@ extension MemoryCache {
   package func announce(_ key: Key, hash: UInt64, stamp: UInt64) {
     guard let shard = lockShard(hash: hash) else { return }
     defer { shard.pointee.unlock() }
-    advance(stripe(shard, hash), to: stamp)
+    advance(shard.pointee.core.stripe(of: hash), to: stamp)
     versions?.advance(hash: hash)
     guard let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp < stamp else {
       return
     }
-    shard.pointee.core.table.entries[place].hasExpiry = true
+    shard.pointee.core.table.entry(at: place).pointee.hasExpiry = true
     shard.pointee.core.details(at: place).pointee.expires = Self.superseded
   }
 
@@ -42,7 +40,7 @@ extension MemoryCache {
     let tick = ticks.now
     var releases = Releases()
     guard let shard = lockShardToInsert(hash: hash) else { return .closed }
-    let stripe = stripe(shard, hash)
+    let stripe = shard.pointee.core.stripe(of: hash)
     var isOver = false
     let isNewest = stamp >= stripe.pointee
     if isNewest {
@@ -69,7 +67,7 @@ extension MemoryCache {
     let tick = ticks.now
     var releases = Releases()
     guard let shard = lockShardToInsert(hash: hash) else { return .closed }
-    var isAllowed = stripe(shard, hash).pointee == token
+    var isAllowed = shard.pointee.core.stripe(of: hash).pointee == token
     if isAllowed, let place = shard.pointee.core.find(key, hash: hash) {
       isAllowed = stamps(shard, place).pointee.stamp <= stamp
     }
@@ -107,7 +105,7 @@ extension MemoryCache {
     var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return false }
     var isFound = false
-    if moment > 0 { advance(stripe(shard, hash), to: moment) }
+    if moment > 0 { advance(shard.pointee.core.stripe(of: hash), to: moment) }
     if let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp == stamp {
       take(shard, place: place, &releases)
       isFound = true
@@ -123,7 +121,7 @@ extension MemoryCache {
   package func remove(_ key: Key, hash: UInt64, stamp: UInt64) -> MemoryOutcome {
     var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return .closed }
-    advance(stripe(shard, hash), to: stamp)
+    advance(shard.pointee.core.stripe(of: hash), to: stamp)
     removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
     shard.pointee.core.shrinkAfterRemoval()
     versions?.advance(hash: hash)
@@ -139,8 +137,8 @@ extension MemoryCache {
     for number in 0..<Self.shardCount {
       let shard = shard(number)
       shard.pointee.lock()
-      if let stripes = shard.pointee.core.stripes {
-        for stripe in 0..<MemoryCore<Key, Value>.stripeCount where stripes[stripe] < stamp { stripes[stripe] = stamp }
+      if shard.pointee.core.hasStamps {
+        for number in 0..<MemoryCore<Key, Value>.stripeCount { advance(shard.pointee.core.stripe(number), to: stamp) }
       }
       shard.pointee.unlock()
     }
@@ -151,36 +149,30 @@ extension MemoryCache {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.unlockUnchanged() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
-    return shard.pointee.core.table.entries[place].hasExpiry
+    return shard.pointee.core.table.entry(at: place).pointee.hasExpiry
       ? shard.pointee.core.details(at: place).pointee.expires : .max
   }
 
   // MARK: Under the lock
 
   @inlinable @inline(__always)
-  func stripe(_ shard: UnsafeMutablePointer<Shard>, _ hash: UInt64) -> UnsafeMutablePointer<UInt64> {
-    guard let stripes = shard.pointee.core.stripes else { preconditionFailure("The store was made without stamps.") }
-    return stripes + shard.pointee.core.stripe(hash)
-  }
-
-  @inlinable @inline(__always)
-  func advance(_ stripe: UnsafeMutablePointer<UInt64>, to stamp: UInt64) {
+  func advance(_ stripe: MemoryReference<UInt64>, to stamp: UInt64) {
     if stamp > stripe.pointee { stripe.pointee = stamp }
   }
 
   @inlinable @inline(__always)
-  func stamps(_ shard: UnsafeMutablePointer<Shard>, _ place: Int) -> UnsafeMutablePointer<MemoryStamps> {
+  func stamps(_ shard: MemoryReference<Shard>, _ place: Int) -> MemoryReference<MemoryStamps> {
     shard.pointee.core.slabs.stamps(shard.pointee.core.table.slot(at: place))
   }
 
   @inlinable @inline(__always)
-  func stampOf(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32) -> UInt64 {
-    shard.pointee.core.stripes == nil ? 0 : shard.pointee.core.slabs.stamps(slot).pointee.stamp
+  func stampOf(_ shard: MemoryReference<Shard>, _ slot: UInt32) -> UInt64 {
+    shard.pointee.core.hasStamps ? shard.pointee.core.slabs.stamps(slot).pointee.stamp : 0
   }
 
   @inlinable
   func removeOlder(
-    _ shard: UnsafeMutablePointer<Shard>, _ key: Key, hash: UInt64, stamp: UInt64, _ releases: inout Releases
+    _ shard: MemoryReference<Shard>, _ key: Key, hash: UInt64, stamp: UInt64, _ releases: inout Releases
   ) {
     guard let place = shard.pointee.core.find(key, hash: hash) else { return }
     if stampOf(shard, shard.pointee.core.table.slot(at: place)) < stamp { take(shard, place: place, &releases) }
@@ -221,8 +213,10 @@ extension MemoryCache {
   func prefetch(_ keys: [Key], _ range: Range<Int>) {
     guard Key.self == String.self else { return }
     keys.withUnsafeBytes { bytes in
-      guard let base = bytes.baseAddress else { return }
-      for index in range { Self.prefetchObject(base + (index &* MemoryLayout<Key>.stride &+ 8), distance: 32) }
+      let base = UInt(bitPattern: bytes.baseAddress)
+      for index in range {
+        Self.prefetchObject(base &+ UInt(bitPattern: index &* MemoryLayout<Key>.stride &+ 8), distance: 32)
+      }
     }
   }
 
@@ -246,22 +240,22 @@ extension MemoryCache {
     guard shard.pointee.version.isCurrent(version), let found = Self.search(words, hash: hash), found.word != 0 else {
       return
     }
-    let entry = UnsafeRawPointer(bitPattern: base).unsafelyUnwrapped + found.place &* MemoryLayout<Entry>.stride
+    let entry = base &+ UInt(bitPattern: found.place &* MemoryLayout<Entry>.stride)
     if !_isPOD(Value.self), MemoryLayout<Value>.size == MemoryLayout<UInt>.size {
-      Self.prefetchObject(entry + MemoryTable<Key, Value>.valueOffset, distance: 0)
+      Self.prefetchObject(entry &+ UInt(bitPattern: MemoryTable<Key, Value>.valueOffset), distance: 0)
     }
     // A string's bytes are 32 bytes behind the object that its second word points to. For a short string the word is
     // not an address, which is harmless.
-    let (word, distance): (Int, UInt) = Key.self == String.self ? (8, 32) : (0, 0)
-    if !_isPOD(Key.self), MemoryLayout<Key>.size >= word &+ 8 {
-      Self.prefetchObject(entry + word, distance: distance)
+    let (word, distance): (UInt, UInt) = Key.self == String.self ? (8, 32) : (0, 0)
+    if !_isPOD(Key.self), MemoryLayout<Key>.size >= Int(bitPattern: word) &+ 8 {
+      Self.prefetchObject(entry &+ word, distance: distance)
     }
   }
 
   @inlinable @inline(__always)
-  static func prefetchObject(_ place: UnsafeRawPointer, distance: UInt) {
-    let reference = UInt(truncatingIfNeeded: cplatform_peek(place))
-    cxxhash_prefetch(UnsafeRawPointer(bitPattern: reference & addressBits &+ distance))
+  static func prefetchObject(_ place: UInt, distance: UInt) {
+    let reference = UInt(truncatingIfNeeded: MemoryAddress.word(at: place))
+    MemoryAddress.prefetch(reference & addressBits &+ distance)
   }
 
   /// The bits of a reference word that hold its address.
@@ -274,26 +268,24 @@ extension MemoryCache {
 /// The counter advances under the lock that makes a change visible: a reader that finds it unchanged after reading the
 /// value has the latest one.
 @usableFromInline
-package final class KeyVersions: @unchecked Sendable {
-  // Unchecked: the pointer leads to atomics and lives as long as this.
-
+package final class KeyVersions: Sendable {
   @inlinable static var groupBits: Int { 10 }
   private let table = AtomicTable(count: 1 << KeyVersions.groupBits)
-  @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
+  @usableFromInline let words: AtomicWords
   private let closed = Atomic<Bool>(false)
 
   init() { words = table.words }
 
   @inlinable @inline(__always)
-  func word(hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
-    words + Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))
+  func word(hash: UInt64) -> MemoryReference<Atomic<UInt64>> {
+    words[Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))]
   }
 
   @inlinable @inline(__always)
   func advance(hash: UInt64) { word(hash: hash).pointee.wrappingAdd(1, ordering: .releasing) }
 
   func advanceAll() {
-    for group in 0..<(1 << Self.groupBits) { words[group].wrappingAdd(1, ordering: .releasing) }
+    for group in 0..<(1 << Self.groupBits) { words[group].pointee.wrappingAdd(1, ordering: .releasing) }
   }
 
   var isClosed: Bool { closed.load(ordering: .acquiring) }

@@ -112,19 +112,15 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
     mask = Atomic(shards - 1)
     countLimits = Atomic(countLimit)
     costLimits = Atomic(costLimit)
-    splitCount = Atomic(
-      Self.splitCount(countLimit: countLimit, costLimit: costLimit, shards: shards))
-    memory.bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
+    splitCount = Atomic(Self.splitCount(countLimit: countLimit, costLimit: costLimit, shards: shards))
     readers = MemoryReaders()
     disposal = DisposalQueue(readers: readers)
     arena = MemoryArena(chunkBytes: MemorySlabs.slabBytes(keepsStamps: keepsStamps))
+    totals.initialize(to: MemoryTotals())
     for number in 0..<Self.shardCount {
-      let pointer = (memory + Self.shardsOffset + number * Shard.stride).bindMemory(to: Shard.self, capacity: 1)
-      pointer.initialize(to: Shard(mask: Int32(shards - 1), arena: .passUnretained(arena)))
-      if keepsStamps {
-        pointer.pointee.core.stripes = .allocate(capacity: MemoryCore<Key, Value>.stripeCount)
-        pointer.pointee.core.stripes!.initialize(repeating: 0, count: MemoryCore<Key, Value>.stripeCount)
-      }
+      let shard = shard(number)
+      shard.initialize(to: Shard(mask: Int32(shards - 1), arena: arena))
+      if keepsStamps { shard.pointee.core.makeStripes() }
     }
     self.ageLimit = ageLimit
     pressure.update { $0.removeAll = { [weak self] in self?.removeAll() } }
@@ -134,10 +130,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
     for number in 0..<Self.shardCount {
       let shard = shard(number)
       Self.destroy(shard.pointee.core.detach())
-      shard.pointee.core.table.deallocate(arena: .passUnretained(arena))
+      shard.pointee.core.table.deallocate(arena: arena)
       shard.pointee.core.slabs.deallocate()
-      shard.pointee.core.stripes?.deallocate()
-      shard.deinitialize(count: 1)
+      shard.pointee.core.freeStripes()
+      _ = shard.move()
     }
     memory.deallocate()
   }
@@ -145,14 +141,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
   // MARK: Parts
 
   @inlinable @inline(__always)
-  func shard(_ number: Int) -> UnsafeMutablePointer<Shard> {
-    (memory + (Self.shardsOffset &+ number &* Shard.stride)).assumingMemoryBound(to: Shard.self)
+  func shard(_ number: Int) -> MemoryReference<Shard> {
+    assert(number >= 0 && number < Self.shardCount)
+    let place = memory + (Self.shardsOffset &+ number &* Shard.stride)
+    return MemoryReference(place.assumingMemoryBound(to: Shard.self))
   }
 
   @inlinable @inline(__always)
-  var totals: UnsafeMutablePointer<MemoryTotals> {
-    memory.assumingMemoryBound(to: MemoryTotals.self)
-  }
+  var totals: MemoryReference<MemoryTotals> { MemoryReference(memory.assumingMemoryBound(to: MemoryTotals.self)) }
 
   @inlinable @inline(__always)
   func number(of hash: UInt64, mask: Int) -> Int { Int(truncatingIfNeeded: hash &>> 60) & mask }
@@ -169,7 +165,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
   /// Locks and returns the shard of `hash`, or returns `nil` once closed. Pass `isFetched` some time after
   /// ``prefetch(hash:mask:)``.
   @inlinable @inline(__always)
-  func lockShard(hash: UInt64, isFetched: Bool = false) -> UnsafeMutablePointer<Shard>? {
+  func lockShard(hash: UInt64, isFetched: Bool = false) -> MemoryReference<Shard>? {
     while true {
       let mask = mask.load(ordering: .relaxed)
       let number = number(of: hash, mask: mask)
@@ -186,8 +182,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
   /// For an insertion, which changes all of the shard: prefetches its lines together, since another processor often has
   /// them.
   @inlinable @inline(__always)
-  func lockShardToInsert(hash: UInt64) -> UnsafeMutablePointer<Shard>? {
-    let shard = UnsafeRawPointer(shard(number(of: hash, mask: mask.load(ordering: .relaxed))))
+  func lockShardToInsert(hash: UInt64) -> MemoryReference<Shard>? {
+    let shard = UnsafeRawPointer(shard(number(of: hash, mask: mask.load(ordering: .relaxed))).pointer)
     for offset in stride(from: 0, to: MemoryLayout<Shard>.size, by: 64) { cplatform_prefetch_to_write(shard + offset) }
     return lockShard(hash: hash)
   }

@@ -1,3 +1,5 @@
+public import CPlatform
+
 extension MemoryCore {
   /// Evicts and returns one entry, an expired one if the scan finds one.
   ///
@@ -42,7 +44,7 @@ extension MemoryCore {
         slot = isShort ? old : young
       }
       let place = place(of: slot)
-      let entry = table.entries + place
+      let entry = table.entry(at: place)
       let isExpired = entry.pointee.hasExpiry && slabs.details(slot).pointee.expires <= clock.now
       if !isExpired, turns < 1_024, keepsForNow(slot, entry) { continue }
       if isExpired {
@@ -103,7 +105,7 @@ extension MemoryCore {
 
   /// Moves an entry at its queue's tail to its place; `false` to evict it.
   @inlinable @inline(__always)
-  mutating func keepsForNow(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) -> Bool {
+  mutating func keepsForNow(_ slot: UInt32, _ entry: MemoryReference<Entry>) -> Bool {
     if entry.pointee.isMain {
       if entry.pointee.use.count == 0 { return false }
       entry.pointee.use.count &-= 1
@@ -121,7 +123,7 @@ extension MemoryCore {
   }
 
   @inlinable
-  mutating func moveToMain(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) {
+  mutating func moveToMain(_ slot: UInt32, _ entry: MemoryReference<Entry>) {
     unlink(slot, isMain: entry.pointee.isMain)
     entry.pointee.isMain = true
     main.push(slot, in: slabs)
@@ -129,7 +131,7 @@ extension MemoryCore {
 
   /// Pushes an entry to the small queue, with its uses there reset.
   @inlinable @inline(__always)
-  mutating func pushSmall(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) {
+  mutating func pushSmall(_ slot: UInt32, _ entry: MemoryReference<Entry>) {
     pushes &+= 1
     if pushes &* 4 > small.count {
       generation = (generation &+ 1) & (MemoryUse.generations &- 1)
@@ -145,7 +147,7 @@ extension MemoryCore {
 /// A set-associative table of `tag << 32 | insertion number` words, eight to a set, so a look-up reads one cache line.
 /// It remembers the last `window` insertions; the oldest of a full set goes first. Owned memory: `deallocate()` frees
 /// it.
-@frozen @usableFromInline
+@safe @frozen @usableFromInline
 struct MemoryGhost {
   @usableFromInline var words: UnsafeMutablePointer<UInt64>?
   @usableFromInline var sets: UInt32 = 0
@@ -158,18 +160,25 @@ struct MemoryGhost {
   init() {}
 
   @inlinable @inline(__always)
-  func set(of tag: UInt32) -> UnsafeMutablePointer<UInt64>? {
-    guard let words else { return nil }
-    return words + Int(truncatingIfNeeded: (UInt64(tag) &* UInt64(sets)) &>> 32) &* Self.ways
+  func set(of tag: UInt32) -> Int { Int(truncatingIfNeeded: (UInt64(tag) &* UInt64(sets)) &>> 32) &* Self.ways }
+
+  @inlinable @inline(__always)
+  func word(_ place: Int) -> MemoryReference<UInt64> {
+    assert(place >= 0 && place < Int(sets) &* Self.ways)
+    return MemoryReference(words.unsafelyUnwrapped + place)
   }
+
+  @inlinable @inline(__always)
+  func prefetch(_ tag: UInt32) { if let words { cplatform_prefetch_to_write(words + set(of: tag)) } }
 
   /// Forgets `tag` and returns its age in insertions, or `nil` if that exceeds `window`.
   @inlinable
   mutating func take(_ tag: UInt32, window: Int) -> Int? {
-    guard let set = set(of: tag) else { return nil }
-    for way in 0..<Self.ways where set[way] &>> 32 == UInt64(tag) && set[way] != 0 {
-      let age = Int(clock &- UInt32(truncatingIfNeeded: set[way]))
-      set[way] = 0
+    if sets == 0 { return nil }
+    let set = set(of: tag)
+    for place in set..<(set &+ Self.ways) where word(place).pointee &>> 32 == UInt64(tag) && word(place).pointee != 0 {
+      let age = Int(clock &- UInt32(truncatingIfNeeded: word(place).pointee))
+      word(place).pointee = 0
       return age <= window ? age : nil
     }
     return nil
@@ -178,22 +187,23 @@ struct MemoryGhost {
   @inlinable
   mutating func insert(_ tag: UInt32, window: Int) {
     if Int(sets) &* Self.ways < window { grow(toHold: window) }
-    guard let set = set(of: tag) else { return }
-    var victim = 0
+    if sets == 0 { return }
+    let set = set(of: tag)
+    var victim = set
     var oldest: UInt32 = 0
-    for way in 0..<Self.ways {
-      let word = set[way]
+    for place in set..<(set &+ Self.ways) {
+      let word = word(place).pointee
       if word == 0 || word &>> 32 == UInt64(tag) {
-        victim = way
+        victim = place
         break
       }
       let age = clock &- UInt32(truncatingIfNeeded: word)
       if age >= oldest {
         oldest = age
-        victim = way
+        victim = place
       }
     }
-    set[victim] = UInt64(tag) &<< 32 | UInt64(clock)
+    word(victim).pointee = UInt64(tag) &<< 32 | UInt64(clock)
     clock &+= 1
     if clock == 0 { clock = 1 }
   }
@@ -208,13 +218,10 @@ struct MemoryGhost {
     let count = Int(grown.sets) * Self.ways
     let bytes = UnsafeMutableRawPointer.allocate(byteCount: count * 8, alignment: 64)
     grown.words = bytes.initializeMemory(as: UInt64.self, repeating: 0, count: count)
-    if let words {
-      for place in 0..<(Int(sets) * Self.ways) where words[place] != 0 {
-        guard let set = grown.set(of: UInt32(truncatingIfNeeded: words[place] &>> 32)) else { continue }
-        for way in 0..<Self.ways where set[way] == 0 {
-          set[way] = words[place]
-          break
-        }
+    for place in 0..<(Int(sets) * Self.ways) where word(place).pointee != 0 {
+      let set = grown.set(of: UInt32(truncatingIfNeeded: word(place).pointee &>> 32))
+      if let free = (set..<(set + Self.ways)).first(where: { grown.word($0).pointee == 0 }) {
+        grown.word(free).pointee = word(place).pointee
       }
     }
     deallocate()
@@ -287,7 +294,7 @@ struct MemoryQueue {
   @usableFromInline var count = 0
   @usableFromInline var cost: Int64 = 0
   /// The address and tag of the details when they reached the tail, only for prefetching.
-  @usableFromInline var tailDetails: UnsafeRawPointer?
+  @usableFromInline var tailDetails: MemoryReference<MemoryDetails>?
   @usableFromInline var tailTag: UInt32 = 0
 
   @inlinable
@@ -327,8 +334,8 @@ struct MemoryQueue {
   }
 
   @inlinable @inline(__always)
-  mutating func noteTail(_ details: UnsafeMutablePointer<MemoryDetails>) {
-    tailDetails = UnsafeRawPointer(details)
+  mutating func noteTail(_ details: MemoryReference<MemoryDetails>) {
+    tailDetails = details
     tailTag = UInt32(truncatingIfNeeded: details.pointee.hash)
   }
 }

@@ -3,7 +3,7 @@ public import CXXHash
 public import Synchronization
 
 /// One shard's entries, queues and ghosts, used only under its lock. Readers without it use the ``MemoryView``.
-@frozen @usableFromInline
+@safe @frozen @usableFromInline
 struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
@@ -39,7 +39,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @inlinable static var closedMask: Int32 { -1 }
 
   @inlinable
-  init(mask: Int32, arena: Unmanaged<MemoryArena>) {
+  init(mask: Int32, arena: MemoryArena) {
     self.mask = mask
     table = Table(capacityLog2: Table.smallestLog2, arena: arena)
     slabs = MemorySlabs(arena: arena)
@@ -55,7 +55,25 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   var isClosed: Bool { mask == Self.closedMask }
 
   @inlinable @inline(__always)
-  func stripe(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash &>> 54) & (Self.stripeCount &- 1) }
+  var hasStamps: Bool { stripes != nil }
+
+  /// The latest stamp of a group, in a store with stamps.
+  @inlinable @inline(__always)
+  func stripe(_ number: Int) -> MemoryReference<UInt64> {
+    guard let stripes else { preconditionFailure("The store was made without stamps.") }
+    return MemoryReference(stripes + (number & (Self.stripeCount &- 1)))
+  }
+
+  @inlinable @inline(__always)
+  func stripe(of hash: UInt64) -> MemoryReference<UInt64> { stripe(Int(truncatingIfNeeded: hash &>> 54)) }
+
+  /// Allocates the latest stamps; `freeStripes` frees them.
+  mutating func makeStripes() {
+    stripes = .allocate(capacity: Self.stripeCount)
+    stripes?.initialize(repeating: 0, count: Self.stripeCount)
+  }
+
+  func freeStripes() { stripes?.deallocate() }
 
   // MARK: Looking up
 
@@ -69,10 +87,10 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   }
 
   @inlinable @inline(__always)
-  func entry(of slot: UInt32) -> UnsafeMutablePointer<Entry> { table.entries + place(of: slot) }
+  func entry(of slot: UInt32) -> MemoryReference<Entry> { table.entry(at: place(of: slot)) }
 
   @inlinable @inline(__always)
-  func details(at place: Int) -> UnsafeMutablePointer<MemoryDetails> { slabs.details(table.slot(at: place)) }
+  func details(at place: Int) -> MemoryReference<MemoryDetails> { slabs.details(table.slot(at: place)) }
 
   // MARK: Adding and removing
 
@@ -80,19 +98,17 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @inlinable @inline(__always)
   func prefetchEnds(hash: UInt64) {
     let tag = UInt32(truncatingIfNeeded: hash)
-    cplatform_prefetch_to_write(ghosts.small.set(of: tag))
-    cplatform_prefetch_to_write(ghosts.main.set(of: tag))
+    ghosts.small.prefetch(tag)
+    ghosts.main.prefetch(tag)
     prefetchTail(of: small)
     prefetchTail(of: main)
-    if small.head != MemoryDetails.none { cplatform_prefetch_to_write(slabs.details(small.head)) }
+    if small.head != MemoryDetails.none { slabs.details(small.head).prefetch() }
   }
 
   @inlinable @inline(__always)
   func prefetchTail(of queue: MemoryQueue) {
-    cplatform_prefetch_to_write(queue.tailDetails)
-    let home = table.home(of: queue.tailTag)
-    cplatform_prefetch_to_write(table.words + home)
-    cplatform_prefetch_to_write(table.entries + home)
+    queue.tailDetails?.prefetch()
+    table.prefetch(home: table.home(of: queue.tailTag))
   }
 
   /// Returns how the key was evicted, and forgets it.
@@ -109,29 +125,27 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     makePlace()
     nextExpiry = min(nextExpiry, expires)
     let slot = slabs.allocate()
-    let entry = table.entries + table.insert(slot, tag: UInt32(truncatingIfNeeded: hash))
+    let entry = table.entry(at: table.insert(slot, tag: UInt32(truncatingIfNeeded: hash)))
     entry.initialize(
       to: Entry(
         key: key, value: value, accessed: accessed, use: MemoryUse(generation: generation), isMain: isMain,
         hasExpiry: expires != .max, hasCost: cost != 0))
     slabs.details(slot).initialize(to: MemoryDetails(hash: hash, cost: cost, expires: expires))
-    if stripes != nil { slabs.stamps(slot).initialize(to: MemoryStamps(stamp: stamp, validated: validated)) }
+    if hasStamps { slabs.stamps(slot).initialize(to: MemoryStamps(stamp: stamp, validated: validated)) }
     if isMain { main.push(slot, in: slabs) } else { pushSmall(slot, entry) }
     insertions &+= 1
   }
 
   /// Moves an entry in from another core's memory, leaving that uninitialized.
-  mutating func adopt(
-    _ entry: UnsafeMutablePointer<Entry>, _ details: MemoryDetails, _ stamps: UnsafeMutablePointer<MemoryStamps>?
-  ) {
+  mutating func adopt(_ entry: MemoryReference<Entry>, _ details: MemoryDetails, _ stamps: MemoryStamps?) {
     makePlace()
     nextExpiry = min(nextExpiry, details.expires)
     let slot = slabs.allocate()
     let isMain = entry.pointee.isMain
     let place = table.insert(slot, tag: UInt32(truncatingIfNeeded: details.hash))
-    (table.entries + place).moveInitialize(from: entry, count: 1)
+    table.entry(at: place).move(from: entry)
     slabs.details(slot).initialize(to: details)
-    if let stamps { slabs.stamps(slot).initialize(to: stamps.pointee) }
+    if let stamps { slabs.stamps(slot).initialize(to: stamps) }
     if isMain { main.push(slot, in: slabs) } else { small.push(slot, in: slabs) }
   }
 
@@ -144,7 +158,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @inlinable
   mutating func take(at place: Int) -> Pair {
     let slot = table.slot(at: place)
-    let entry = (table.entries + place).move()
+    let entry = table.entry(at: place).move()
     table.remove(at: place)
     unlink(slot, isMain: entry.isMain)
     slabs.free(slot)
@@ -161,7 +175,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @inlinable
   mutating func setCost(_ cost: Int64, at place: Int) {
     let details = details(at: place)
-    let entry = table.entries + place
+    let entry = table.entry(at: place)
     let difference = cost &- details.pointee.cost
     details.pointee.cost = cost
     entry.pointee.hasCost = cost != 0
@@ -177,16 +191,16 @@ extension MemoryCore {
       return false
     }
     var last = slabs.tableCount - 1
-    while slabs.table[Int(last)].base == nil { last -= 1 }
+    while slabs.slab(last).pointee.isFreed { last -= 1 }
     // Out of the list of chunks with room, so that the entries do not move within it.
-    let slab = slabs.table + Int(last)
+    let slab = slabs.slab(last)
     if slab.pointee.live < MemorySlabs.slotsPerSlab { slabs.unlinkPartial(last) }
     let first = UInt32(bitPattern: last) << MemorySlabs.slotsLog2
     for slot in first..<(first + slab.pointee.fresh) where slabs.isLive(slot) { relocate(slot) }
     relocations &+= 1
     // A scan may have missed what moved.
     nextExpiry = 0
-    slabs.table[Int(last)].live = 0
+    slab.pointee.live = 0
     slabs.linkPartial(last)
     slabs.removeSlab(last)
     return true
@@ -197,9 +211,9 @@ extension MemoryCore {
     let new = slabs.allocate()
     let links = slabs.details(old).pointee
     slabs.details(new).initialize(to: links)
-    if stripes != nil { slabs.stamps(new).initialize(to: slabs.stamps(old).pointee) }
-    table.words[place] = table.words[place] & ~0xFFFF_FFFF | UInt64(new + 1)
-    let isMain = table.entries[place].isMain
+    if hasStamps { slabs.stamps(new).initialize(to: slabs.stamps(old).pointee) }
+    table.word(place).pointee = table.word(place).pointee & ~0xFFFF_FFFF | UInt64(new + 1)
+    let isMain = table.entry(at: place).pointee.isMain
     if links.previous != MemoryDetails.none {
       slabs.details(links.previous).pointee.next = new
     } else if isMain {
@@ -256,7 +270,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline var core: MemoryCore<Key, Value>
 
   @inlinable
-  init(mask: Int32, arena: Unmanaged<MemoryArena>) {
+  init(mask: Int32, arena: MemoryArena) {
     core = MemoryCore(mask: mask, arena: arena)
     view.publish(core)
   }
@@ -288,8 +302,8 @@ struct MemoryContents<Key, Value> {
   let cost: Int64
 
   /// Passes every entry to `body`, which must move it out, and frees the memory.
-  consuming func drain(_ body: (UnsafeMutablePointer<MemoryEntry<Key, Value>>) -> Void) {
-    for place in 0..<table.capacity where table.words[place] != 0 { body(table.entries + place) }
+  consuming func drain(_ body: (MemoryReference<MemoryEntry<Key, Value>>) -> Void) {
+    for place in 0..<table.capacity where table.word(place).pointee != 0 { body(table.entry(at: place)) }
     deallocate()
   }
 
@@ -342,6 +356,73 @@ struct MemoryUse: Equatable {
   func queued(in generation: UInt8) -> MemoryUse { MemoryUse(bits: bits & 0x30 | generation) }
 }
 
+/// A place in the memory of a store, for who may touch it (see ``MemoryCache``).
+///
+/// Safe because only the owners of the memory make references, of initialized places or of ones to initialize at once,
+/// and no reference is kept after the lock, or the reading, during which it was made.
+@safe @frozen @usableFromInline
+struct MemoryReference<Pointee: ~Copyable> {
+  @usableFromInline let pointer: UnsafeMutablePointer<Pointee>
+
+  @inlinable @inline(__always)
+  init(_ pointer: UnsafeMutablePointer<Pointee>) { self.pointer = pointer }
+
+  @inlinable
+  var pointee: Pointee {
+    @inline(__always) unsafeAddress { UnsafePointer(pointer) }
+    @inline(__always) nonmutating unsafeMutableAddress { pointer }
+  }
+
+  @inlinable @inline(__always)
+  func initialize(to value: consuming Pointee) { pointer.initialize(to: value) }
+
+  /// Leaves the place uninitialized.
+  @inlinable @inline(__always)
+  func move() -> Pointee { pointer.move() }
+
+  /// Moves from another place into this uninitialized one.
+  @inlinable @inline(__always)
+  func move(from other: Self) { pointer.moveInitialize(from: other.pointer, count: 1) }
+
+  @inlinable @inline(__always)
+  func prefetch() { cplatform_prefetch_to_write(pointer) }
+
+  /// A place of its own, until `free`.
+  static func allocated(_ value: consuming Pointee) -> Self {
+    let reference = Self(.allocate(capacity: 1))
+    reference.initialize(to: value)
+    return reference
+  }
+
+  func free() {
+    pointer.deinitialize(count: 1)
+    pointer.deallocate()
+  }
+
+  /// - Parameter address: 0 for `nil`, or of a place with such a value.
+  @unsafe @inlinable @inline(__always)
+  init?(address: UInt) {
+    guard let pointer = UnsafeMutablePointer<Pointee>(bitPattern: address) else { return nil }
+    self.pointer = pointer
+  }
+}
+
+extension MemoryReference: @unchecked Sendable where Pointee: ~Copyable & Sendable {}
+extension MemoryReference: BitwiseCopyable where Pointee: ~Copyable {}
+
+/// What is at addresses that a reader has found (see ``MemoryCache``), and which another thread may be writing.
+@usableFromInline
+enum MemoryAddress {
+  @inlinable @inline(__always)
+  static func word(at address: UInt) -> UInt64 {
+    cplatform_peek(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+  }
+
+  /// Any address is valid.
+  @inlinable @inline(__always)
+  static func prefetch(_ address: UInt) { cxxhash_prefetch(UnsafeRawPointer(bitPattern: address)) }
+}
+
 /// The addresses of a shard's table, for readers without its lock. The lock's holder writes it before unlocking.
 ///
 /// Words may be of different moments: they are used only after the lock's version proves that they belong together, or
@@ -363,11 +444,11 @@ struct MemoryView: ~Copyable {
   borrowing func prefetch(hash: UInt64, stride: Int) {
     let words = words.load(ordering: .relaxed)
     let home = UInt(truncatingIfNeeded: (hash & 0xFFFF_FFFF) &>> UInt64(truncatingIfNeeded: words & 63))
-    cxxhash_prefetch(UnsafeRawPointer(bitPattern: (words & ~63) &+ home &* 8))
+    MemoryAddress.prefetch((words & ~63) &+ home &* 8)
     let entry = entries.load(ordering: .relaxed) &+ home &* UInt(bitPattern: stride)
-    cxxhash_prefetch(UnsafeRawPointer(bitPattern: entry))
+    MemoryAddress.prefetch(entry)
     // In a table that is three quarters full every other entry is a place or two behind its home.
-    cxxhash_prefetch(UnsafeRawPointer(bitPattern: entry &+ 64))
+    MemoryAddress.prefetch(entry &+ 64)
   }
 
   @inlinable @inline(__always)
@@ -395,7 +476,7 @@ struct MemoryView: ~Copyable {
 /// the addresses of a word and its entry, so both are fetched at once. A tag's home is its leading bits, so growing
 /// moves entries in order and hashes nothing. Linear probing; deletion shifts the cluster back instead of leaving
 /// tombstones, while details stay. Owned memory: `deallocate` frees it once empty.
-@frozen @usableFromInline
+@safe @frozen @usableFromInline
 struct MemoryTable<Key, Value> {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
 
@@ -405,13 +486,11 @@ struct MemoryTable<Key, Value> {
   @usableFromInline var shift: UInt32
 
   @inlinable
-  init(capacityLog2: UInt32, arena: Unmanaged<MemoryArena>) {
+  init(capacityLog2: UInt32, arena: MemoryArena) {
     let capacity = 1 << Int(capacityLog2)
-    let (words, entries) = arena._withUnsafeGuaranteedRef {
-      ($0.allocate(bytes: capacity * 8), $0.allocate(bytes: capacity * MemoryLayout<Entry>.stride))
-    }
-    self.words = words.initializeMemory(as: UInt64.self, repeating: 0, count: capacity)
-    self.entries = entries.bindMemory(to: Entry.self, capacity: capacity)
+    words = arena.allocate(bytes: capacity * 8).initializeMemory(as: UInt64.self, repeating: 0, count: capacity)
+    let memory = arena.allocate(bytes: capacity * MemoryLayout<Entry>.stride)
+    entries = memory.bindMemory(to: Entry.self, capacity: capacity)
     mask = UInt32(truncatingIfNeeded: capacity - 1)
     shift = 32 - capacityLog2
   }
@@ -440,7 +519,25 @@ struct MemoryTable<Key, Value> {
   func next(_ place: Int) -> Int { (place &+ 1) & Int(truncatingIfNeeded: mask) }
 
   @inlinable @inline(__always)
-  func slot(at place: Int) -> UInt32 { UInt32(truncatingIfNeeded: words[place]) &- 1 }
+  func word(_ place: Int) -> MemoryReference<UInt64> {
+    assert(place >= 0 && place < capacity)
+    return MemoryReference(words + place)
+  }
+
+  @inlinable @inline(__always)
+  func entry(at place: Int) -> MemoryReference<Entry> {
+    assert(place >= 0 && place < capacity)
+    return MemoryReference(entries + place)
+  }
+
+  @inlinable @inline(__always)
+  func slot(at place: Int) -> UInt32 { UInt32(truncatingIfNeeded: self.word(place).pointee) &- 1 }
+
+  @inlinable @inline(__always)
+  func prefetch(home: Int) {
+    cplatform_prefetch_to_write(words + home)
+    cplatform_prefetch_to_write(entries + home)
+  }
 
   // MARK: Looking up
 
@@ -449,9 +546,9 @@ struct MemoryTable<Key, Value> {
     let tag = UInt64(truncatingIfNeeded: hash & 0xFFFF_FFFF)
     var place = home(of: UInt32(truncatingIfNeeded: tag))
     while true {
-      let word = words[place]
+      let word = self.word(place).pointee
       if word &>> 32 == tag, word != 0 {
-        let entry = entries + place
+        let entry = entry(at: place)
         Self.prefetchValue(of: entry)
         if Self.isOf(key, entry) { return place }
       } else if word == 0 {
@@ -462,13 +559,13 @@ struct MemoryTable<Key, Value> {
   }
 
   @inlinable @inline(__always)
-  static func isOf(_ key: borrowing Key, _ entry: UnsafeMutablePointer<Entry>) -> Bool where Key: Hashable {
+  static func isOf(_ key: borrowing Key, _ entry: MemoryReference<Entry>) -> Bool where Key: Hashable {
     KeyIdentity.same(entry.pointee.key, copy key)
   }
 
   /// Prefetches the value's object, whose reference count a hit changes, during the key comparison.
   @inlinable @inline(__always)
-  static func prefetchValue(of entry: UnsafeMutablePointer<Entry>) {
+  static func prefetchValue(of entry: MemoryReference<Entry>) {
     if MemoryLayout<Value>.size == MemoryLayout<UInt>.size, !_isPOD(Value.self) {
       withUnsafeMutablePointer(to: &entry.pointee.value) { value in
         cplatform_prefetch_to_write(UnsafeRawPointer(bitPattern: UnsafeRawPointer(value).loadUnaligned(as: UInt.self)))
@@ -481,7 +578,7 @@ struct MemoryTable<Key, Value> {
   func place(of slot: UInt32, tag: UInt32) -> Int {
     let word = UInt64(tag) &<< 32 | UInt64(slot &+ 1)
     var place = home(of: tag)
-    while words[place] != word { place = next(place) }
+    while self.word(place).pointee != word { place = next(place) }
     return place
   }
 
@@ -491,8 +588,8 @@ struct MemoryTable<Key, Value> {
   @inlinable
   func insert(_ slot: UInt32, tag: UInt32) -> Int {
     var place = home(of: tag)
-    while words[place] != 0 { place = next(place) }
-    words[place] = UInt64(tag) &<< 32 | UInt64(slot &+ 1)
+    while self.word(place).pointee != 0 { place = next(place) }
+    self.word(place).pointee = UInt64(tag) &<< 32 | UInt64(slot &+ 1)
     return place
   }
 
@@ -504,41 +601,37 @@ struct MemoryTable<Key, Value> {
     var candidate = place
     while true {
       candidate = next(candidate)
-      let word = words[candidate]
+      let word = self.word(candidate).pointee
       if word == 0 { break }
       let home = home(of: UInt32(truncatingIfNeeded: word &>> 32))
       if (candidate &- home) & mask >= (candidate &- hole) & mask {
-        words[hole] = word
-        (entries + hole).moveInitialize(from: entries + candidate, count: 1)
+        self.word(hole).pointee = word
+        entry(at: hole).move(from: entry(at: candidate))
         hole = candidate
       }
     }
-    words[hole] = 0
+    self.word(hole).pointee = 0
   }
 
   /// Moves everything into a table of another size; the old one is freed after its last reader.
   @inlinable @inline(never)
-  mutating func resize(toLog2 log2: UInt32, arena: Unmanaged<MemoryArena>) {
+  mutating func resize(toLog2 log2: UInt32, arena: MemoryArena) {
     let resized = MemoryTable(capacityLog2: log2, arena: arena)
     for place in 0..<capacity {
-      let word = words[place]
+      let word = self.word(place).pointee
       guard word != 0 else { continue }
       var target = resized.home(of: UInt32(truncatingIfNeeded: word &>> 32))
-      while resized.words[target] != 0 { target = resized.next(target) }
-      resized.words[target] = word
-      (resized.entries + target).moveInitialize(from: entries + place, count: 1)
+      while resized.word(target).pointee != 0 { target = resized.next(target) }
+      resized.word(target).pointee = word
+      resized.entry(at: target).move(from: entry(at: place))
     }
-    arena._withUnsafeGuaranteedRef {
-      $0.retire(words, bytes: capacity * 8)
-      $0.retire(entries, bytes: capacity * MemoryLayout<Entry>.stride)
-    }
+    arena.retire(words, bytes: capacity * 8)
+    arena.retire(entries, bytes: capacity * MemoryLayout<Entry>.stride)
     self = resized
   }
 
-  func deallocate(arena: Unmanaged<MemoryArena>) {
-    arena._withUnsafeGuaranteedRef {
-      $0.deallocate(words, bytes: capacity * 8)
-      $0.deallocate(entries, bytes: capacity * MemoryLayout<Entry>.stride)
-    }
+  func deallocate(arena: MemoryArena) {
+    arena.deallocate(words, bytes: capacity * 8)
+    arena.deallocate(entries, bytes: capacity * MemoryLayout<Entry>.stride)
   }
 }

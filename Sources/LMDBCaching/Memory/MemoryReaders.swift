@@ -32,15 +32,17 @@ final class MemoryReaders: @unchecked Sendable {
   deinit { lines.deallocate() }
 
   @inlinable @inline(__always)
-  func line(_ number: UInt32) -> UnsafeMutablePointer<MemoryReader> {
-    (lines + Int(truncatingIfNeeded: number) &* MemoryReader.stride).assumingMemoryBound(to: MemoryReader.self)
+  func line(_ number: UInt32) -> MemoryReference<MemoryReader> {
+    assert(number < count)
+    let place = lines + Int(truncatingIfNeeded: number) &* MemoryReader.stride
+    return MemoryReference(place.assumingMemoryBound(to: MemoryReader.self))
   }
 
   // MARK: Reading
 
   /// This thread's line after an announcement, or `nil` if it has none or is reading already.
   @inlinable @inline(__always)
-  func enter() -> UnsafeMutablePointer<MemoryReader>? {
+  func enter() -> MemoryReference<MemoryReader>? {
     var number = cplatform_thread_number()
     if number >= count {
       number = cplatform_take_thread_number()
@@ -100,8 +102,8 @@ struct MemoryReader: ~Copyable {
 
   /// Memory for copies during reads, behind the pair of cache lines that the processor fetches together.
   @inlinable @inline(__always)
-  static func scratch(of line: UnsafeMutablePointer<Self>) -> UnsafeMutableRawPointer {
-    UnsafeMutableRawPointer(line) + 128
+  static func scratch<T>(of line: MemoryReference<Self>, as type: T.Type) -> MemoryReference<T> {
+    MemoryReference((UnsafeMutableRawPointer(line.pointer) + 128).assumingMemoryBound(to: T.self))
   }
 
   /// Announces a read; returns `false` if this thread is reading already.
@@ -159,25 +161,15 @@ final class DisposalQueue<Element>: @unchecked Sendable {
 
   @usableFromInline let mode = Atomic<UInt8>(1)
   @usableFromInline let lock = ShortLock()
-  @usableFromInline var buffer: UnsafeMutablePointer<Element>
-  @usableFromInline var count = 0
-  private var spare: UnsafeMutablePointer<Element>?
+  @usableFromInline var buffer: [Element] = []
+  private var spare: [Element]?
   private let hasBulk = Atomic<Bool>(false)
   @usableFromInline let readers: MemoryReaders
   private let queue = DispatchQueue(label: "LMDB disposal")
 
   @inlinable static var capacity: Int { 1_024 }
 
-  init(readers: MemoryReaders) {
-    self.readers = readers
-    buffer = .allocate(capacity: Self.capacity)
-  }
-
-  deinit {
-    buffer.deinitialize(count: count)
-    buffer.deallocate()
-    spare?.deallocate()
-  }
+  init(readers: MemoryReaders) { self.readers = readers }
 
   /// Queues an element, or drops it here. No shard may be locked.
   @inlinable
@@ -188,13 +180,12 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     default: return releaseOnMainThread(element)
     }
     lock.lock()
-    let count = self.count
+    let count = buffer.count
     if count == Self.capacity {
       lock.unlock()
       return withExtendedLifetime(element) { readers.wait() }
     }
-    (buffer + count).initialize(to: consume element)
-    self.count = count &+ 1
+    buffer.append(consume element)
     lock.unlock()
     if count == 0 || count == Self.capacity / 2 { schedule(soon: count > 0) }
   }
@@ -212,10 +203,10 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   }
 
   func drain() {
-    while let (elements, count) = takeBuffer() {
+    while var elements = takeBuffer() {
       readers.wait()
-      elements.deinitialize(count: count)
-      giveBack(elements)
+      elements.removeAll(keepingCapacity: true)
+      lock.withLock { spare = elements }
     }
   }
 
@@ -242,24 +233,14 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     }
   }
 
-  private func takeBuffer() -> (UnsafeMutablePointer<Element>, Int)? {
+  private func takeBuffer() -> [Element]? {
     lock.withLock {
-      guard count > 0 else { return nil }
-      let taken = (buffer, count)
-      buffer = spare ?? .allocate(capacity: Self.capacity)
+      if buffer.isEmpty { return nil }
+      let taken = buffer
+      buffer = spare ?? []
       spare = nil
-      count = 0
       return taken
     }
-  }
-
-  private func giveBack(_ elements: UnsafeMutablePointer<Element>) {
-    let surplus = lock.withLock {
-      if spare != nil { return true }
-      spare = elements
-      return false
-    }
-    if surplus { elements.deallocate() }
   }
 
   // Unchecked: an element is a pair of `Sendable` values, which the main thread takes out.

@@ -3,7 +3,7 @@ public import Synchronization
 
 /// Slots for entries' details in chunks of 256: growing moves none, and numbers stay valid while their entries live.
 /// Owned memory: `deallocate()` frees it.
-@frozen @usableFromInline
+@safe @frozen @usableFromInline
 struct MemorySlabs {
   @usableFromInline var table: UnsafeMutablePointer<MemorySlab>
   @usableFromInline var tableCount: Int32 = 0
@@ -14,7 +14,7 @@ struct MemorySlabs {
   @usableFromInline var chunks: Int32 = 0
   /// Unmanaged: counting references would be the most expensive part of a hit. The store, and the release of detached
   /// slabs, keep the arena.
-  @usableFromInline let arena: Unmanaged<MemoryArena>
+  @usableFromInline let owner: Unmanaged<MemoryArena>
 
   @inlinable static var slotsLog2: UInt32 { 8 }
   @inlinable static var slotsPerSlab: UInt32 { 1 << slotsLog2 }
@@ -28,22 +28,37 @@ struct MemorySlabs {
   }
 
   @inlinable
-  init(arena: Unmanaged<MemoryArena>) {
+  init(arena: MemoryArena) {
     table = .allocate(capacity: 4)
-    self.arena = arena
+    owner = .passUnretained(arena)
+  }
+
+  @inlinable
+  var arena: MemoryArena { owner.takeUnretainedValue() }
+
+  @inlinable @inline(__always)
+  func slab(_ number: Int32) -> MemoryReference<MemorySlab> {
+    assert(number >= 0 && number < tableCapacity)
+    return MemoryReference(table + Int(truncatingIfNeeded: number))
   }
 
   @inlinable @inline(__always)
-  func details(_ slot: UInt32) -> UnsafeMutablePointer<MemoryDetails> {
-    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped
-    return base.assumingMemoryBound(to: MemoryDetails.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
+  func chunk(of slot: UInt32) -> UnsafeMutableRawPointer {
+    slab(Int32(truncatingIfNeeded: slot &>> Self.slotsLog2)).pointee.base.unsafelyUnwrapped
+  }
+
+  /// The details of a slot that was handed out.
+  @inlinable @inline(__always)
+  func details(_ slot: UInt32) -> MemoryReference<MemoryDetails> {
+    let first = chunk(of: slot).assumingMemoryBound(to: MemoryDetails.self)
+    return MemoryReference(first + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1)))
   }
 
   /// Only in a store with stamps.
   @inlinable @inline(__always)
-  func stamps(_ slot: UInt32) -> UnsafeMutablePointer<MemoryStamps> {
-    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped + Self.stampsOffset
-    return base.assumingMemoryBound(to: MemoryStamps.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
+  func stamps(_ slot: UInt32) -> MemoryReference<MemoryStamps> {
+    let first = (chunk(of: slot) + Self.stampsOffset).assumingMemoryBound(to: MemoryStamps.self)
+    return MemoryReference(first + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1)))
   }
 
   /// Whether a used slot holds an entry.
@@ -55,7 +70,7 @@ struct MemorySlabs {
   mutating func allocate() -> UInt32 {
     if partial < 0 { addSlab() }
     let number = partial
-    let slab = table + Int(number)
+    let slab = slab(number)
     slab.pointee.live &+= 1
     let offset: UInt32
     if slab.pointee.freeHead != MemoryDetails.none {
@@ -73,7 +88,7 @@ struct MemorySlabs {
   @inlinable
   mutating func free(_ slot: UInt32) {
     let number = Int32(truncatingIfNeeded: slot &>> Self.slotsLog2)
-    let slab = table + Int(number)
+    let slab = slab(number)
     if slab.pointee.live == Self.slotsPerSlab { linkPartial(number) }
     slab.pointee.live &-= 1
     details(slot).pointee.previous = MemoryDetails.free
@@ -85,38 +100,38 @@ struct MemorySlabs {
 
   @inlinable
   mutating func linkPartial(_ number: Int32) {
-    table[Int(number)].previous = -1
-    table[Int(number)].next = partial
-    if partial >= 0 { table[Int(partial)].previous = number }
+    slab(number).pointee.previous = -1
+    slab(number).pointee.next = partial
+    if partial >= 0 { slab(partial).pointee.previous = number }
     partial = number
   }
 
   @inlinable
   mutating func unlinkPartial(_ number: Int32) {
-    let (previous, next) = (table[Int(number)].previous, table[Int(number)].next)
-    if previous >= 0 { table[Int(previous)].next = next } else { partial = next }
-    if next >= 0 { table[Int(next)].previous = previous }
-    table[Int(number)].previous = -1
-    table[Int(number)].next = -1
+    let (previous, next) = (slab(number).pointee.previous, slab(number).pointee.next)
+    if previous >= 0 { slab(previous).pointee.next = next } else { partial = next }
+    if next >= 0 { slab(next).pointee.previous = previous }
+    slab(number).pointee.previous = -1
+    slab(number).pointee.next = -1
   }
 
   @usableFromInline @inline(never)
   mutating func addSlab() {
     var number = vacant
     if number >= 0 {
-      vacant = table[Int(number)].next
+      vacant = slab(number).pointee.next
     } else {
       if tableCount == tableCapacity {
         let grown = UnsafeMutablePointer<MemorySlab>.allocate(capacity: Int(tableCapacity) * 2)
         grown.moveInitialize(from: table, count: Int(tableCount))
-        arena._withUnsafeGuaranteedRef { $0.retire(.slabs(table)) }
+        arena.retire(.slabs(table))
         table = grown
         tableCapacity *= 2
       }
       number = tableCount
       tableCount += 1
     }
-    (table + Int(number)).initialize(to: MemorySlab(base: arena._withUnsafeGuaranteedRef { $0.allocateChunk() }))
+    slab(number).initialize(to: MemorySlab(base: arena.allocateChunk()))
     chunks += 1
     linkPartial(number)
   }
@@ -124,16 +139,16 @@ struct MemorySlabs {
   @usableFromInline @inline(never)
   mutating func removeSlab(_ number: Int32) {
     unlinkPartial(number)
-    arena._withUnsafeGuaranteedRef { $0.retire(.chunk(table[Int(number)].base!)) }
-    table[Int(number)] = MemorySlab(base: nil)
-    table[Int(number)].next = vacant
+    arena.retire(.chunk(slab(number).pointee.base!))
+    slab(number).pointee = MemorySlab(base: nil)
+    slab(number).pointee.next = vacant
     vacant = number
     chunks -= 1
   }
 
   func deallocate() {
-    for number in 0..<Int(tableCount) {
-      if let base = table[number].base { arena._withUnsafeGuaranteedRef { $0.deallocateChunk(base) } }
+    for number in 0..<tableCount {
+      if let base = slab(number).pointee.base { arena.deallocateChunk(base) }
     }
     table.deallocate()
   }
@@ -144,18 +159,18 @@ extension MemorySlabs {
   @inlinable
   func slots(ofChunk chunk: Int32) -> Range<UInt32> {
     let first = UInt32(bitPattern: chunk) << Self.slotsLog2
-    let slab = table[Int(chunk)]
-    return first..<(slab.base == nil ? first : first + slab.fresh)
+    let slab = slab(chunk)
+    return first..<(slab.pointee.isFreed ? first : first + slab.pointee.fresh)
   }
 
   /// Whether the slot, perhaps in a freed chunk, holds an entry.
   func holds(_ slot: UInt32) -> Bool {
-    table[Int(slot >> Self.slotsLog2)].base != nil && isLive(slot)
+    !slab(Int32(truncatingIfNeeded: slot >> Self.slotsLog2)).pointee.isFreed && isLive(slot)
   }
 }
 
 /// The bookkeeping of one chunk of slots.
-@frozen @usableFromInline
+@safe @frozen @usableFromInline
 struct MemorySlab {
   /// `nil` in a place whose chunk was freed.
   @usableFromInline var base: UnsafeMutableRawPointer?
@@ -169,6 +184,9 @@ struct MemorySlab {
   @usableFromInline var next: Int32 = -1
 
   init(base: UnsafeMutableRawPointer?) { self.base = base }
+
+  @inlinable
+  var isFreed: Bool { base == nil }
 }
 
 /// The data of a hit: 32 bytes with a `String` key and a one-word value, to save cache space.

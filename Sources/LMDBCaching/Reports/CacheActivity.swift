@@ -193,8 +193,7 @@ extension CacheActivity {
   private static func read(_ directory: Directory) throws(SystemError) -> CacheActivity? {
     guard let data = try directory.status(of: CacheDirectory.dataName), data.kind == .regular else { return nil }
     var activity = CacheActivity()
-    activity.moment = ProcessStatistics.Moment(
-      wall: RealTimeClock.nanoseconds, monotonic: MonotonicClock.nanoseconds)
+    activity.moment = ProcessStatistics.Moment(wall: RealTimeClock.nanoseconds, monotonic: MonotonicClock.nanoseconds)
     for found in try StatisticsFolder(cache: directory).read() {
       switch found {
       case .statistics(let statistics): activity.processes.append(statistics)
@@ -211,8 +210,6 @@ extension CacheActivity {
   }
 
   private static func size(of folder: String, in directory: Directory) throws(SystemError) -> Int? {
-    try CacheReader.ifAllowed { () throws(SystemError) in
-      try directory.subdirectory(folder)?.allocatedBytes() ?? 0
-    }
+    try CacheReader.ifAllowed { () throws(SystemError) in try directory.subdirectory(folder)?.allocatedBytes() ?? 0 }
   }
 }

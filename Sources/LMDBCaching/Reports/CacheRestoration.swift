@@ -84,9 +84,7 @@ package struct CacheRestoration {
   private static let lockTimeout: Int64 = 2_000_000_000
 
   /// Calls `body` while the cache is closed in all processes and cannot be opened.
-  private func alone<R>(
-    with target: Directory, _ body: (ProcessLock) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  private func alone<R>(with target: Directory, _ body: (ProcessLock) throws(CacheError) -> R) throws(CacheError) -> R {
     let opening = try OpeningLock(target, timeout: Self.lockTimeout)
     try CacheDirectory(target).requireCache()
     let lock = try calling("Locking the cache in \(target.path)") { () throws(SystemError) in
@@ -102,9 +100,7 @@ package struct CacheRestoration {
     return result
   }
 
-  private func replace(
-    _ target: Directory, at place: NewPlace, with staged: StagedCache
-  ) throws(CacheError) -> URL {
+  private func replace(_ target: Directory, at place: NewPlace, with staged: StagedCache) throws(CacheError) -> URL {
     let name = try alone(with: target) { _ throws(CacheError) in
       try calling("Putting the copy in the place of \(place.path)") { () throws(SystemError) in
         guard try place.parent.identity(of: place.name) == target.identity else {
@@ -229,9 +225,7 @@ final class StagedCache {
     try storePending()
     try cache.flush()
     try cache.close()
-    try calling("Synchronizing \(path)") { () throws(SystemError) in
-      try parent.subdirectory(name)?.synchronizeTree()
-    }
+    try calling("Synchronizing \(path)") { () throws(SystemError) in try parent.subdirectory(name)?.synchronizeTree() }
     if isCancelled() { return }
     let found = try CacheInspection.verify(
       directory: URL(fileURLWithPath: path), checksValues: true, isCancelled: isCancelled)

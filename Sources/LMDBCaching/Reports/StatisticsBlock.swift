@@ -23,7 +23,7 @@ enum StatisticsBlock {
   static let longestName = 64
 
   private static let magic: UInt64 = 0x3153_4C43_4244_4D4C  // "LMDBCLS1"
-  static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
+  static let magicBytes = magic.littleEndian.bytes
 
   private static let nameOffset = 64
   private static let numbersOffset = 128
@@ -39,30 +39,27 @@ enum StatisticsBlock {
   /// - Parameter number: The number of this publication, from 1.
   static func bytes(_ statistics: ProcessStatistics, number: UInt64) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: size)
-    bytes.withUnsafeMutableBytes { bytes in
-      func store(_ value: some FixedWidthInteger, at offset: Int) {
-        bytes.storeBytes(of: value.littleEndian, toByteOffset: offset, as: type(of: value))
-      }
-      store(magic, at: 0)
-      store(version, at: 8)
-      store(statistics.process, at: 12)
-      store(number, at: 16)
-      store(statistics.opened.wall, at: 24)
-      store(statistics.opened.monotonic, at: 32)
-      store(statistics.published.wall, at: 40)
-      store(statistics.published.monotonic, at: 48)
-      store(UInt32(statistics.isHealthy ? 1 : 0), at: 56)
+    bytes.withMutableBytes { bytes in
+      bytes.store(magic)
+      bytes.store(version, at: 8)
+      bytes.store(statistics.process, at: 12)
+      bytes.store(number, at: 16)
+      bytes.store(statistics.opened.wall, at: 24)
+      bytes.store(statistics.opened.monotonic, at: 32)
+      bytes.store(statistics.published.wall, at: 40)
+      bytes.store(statistics.published.monotonic, at: 48)
+      bytes.store(UInt32(statistics.isHealthy ? 1 : 0), at: 56)
       let name = prefix(of: statistics.name)
-      store(UInt32(name.count), at: 60)
-      for (index, byte) in name.enumerated() { bytes[nameOffset + index] = byte }
+      bytes.store(UInt32(name.count), at: 60)
+      name.withBytes { bytes.copy($0, at: nameOffset) }
       for (index, number) in numbers(of: statistics).enumerated() {
         // A counter read during changes may lag behind another, and make a difference negative.
-        store(min(UInt64(max(0, number)), greatestNumber), at: numbersOffset + index * 8)
+        bytes.store(min(UInt64(max(0, number)), greatestNumber), at: numbersOffset + index * 8)
       }
       var offset = histogramsOffset
       for path in CacheLatencies.all {
         for count in statistics.latencies[keyPath: path].counts {
-          store(count, at: offset)
+          bytes.store(count, at: offset)
           offset += 8
         }
       }
@@ -74,10 +71,7 @@ enum StatisticsBlock {
   static func sealed(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = Array(bytes.prefix(size))
     bytes += [UInt8](repeating: 0, count: size - bytes.count)
-    bytes.withUnsafeMutableBytes {
-      let check = cxxhash_64($0.baseAddress!, checkOffset, 0)
-      $0.storeBytes(of: check.littleEndian, toByteOffset: checkOffset, as: UInt64.self)
-    }
+    bytes.withMutableBytes { $0.store(ByteView($0[..<checkOffset]).hash(seed: 0), at: checkOffset) }
     return bytes
   }
 
@@ -100,30 +94,27 @@ enum StatisticsBlock {
   /// written, damaged or forged.
   static func read(_ bytes: [UInt8], identifier: UInt64) -> (statistics: ProcessStatistics, number: UInt64)? {
     guard bytes.count == size else { return nil }
-    return bytes.withUnsafeBytes { bytes in
-      func load<Value: FixedWidthInteger>(_ type: Value.Type, _ offset: Int) -> Value {
-        Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: type))
-      }
-      guard load(UInt64.self, 0) == magic, load(UInt32.self, 8) == version,
-        load(UInt64.self, checkOffset) == cxxhash_64(bytes.baseAddress!, checkOffset, 0)
+    return bytes.withBytes { bytes in
+      guard bytes.load(as: UInt64.self) == magic, bytes.load(8, as: UInt32.self) == version,
+        bytes.load(checkOffset, as: UInt64.self) == bytes[..<checkOffset].hash(seed: 0)
       else { return nil }
       var statistics = ProcessStatistics()
       statistics.identifier = identifier
-      statistics.process = load(Int32.self, 12)
-      statistics.opened = ProcessStatistics.Moment(wall: load(Int64.self, 24), monotonic: load(Int64.self, 32))
-      statistics.published = ProcessStatistics.Moment(wall: load(Int64.self, 40), monotonic: load(Int64.self, 48))
-      statistics.isHealthy = load(UInt32.self, 56) == 1
-      let nameLength = Int(load(UInt32.self, 60))
+      statistics.process = bytes.load(12)
+      statistics.opened = ProcessStatistics.Moment(wall: bytes.load(24), monotonic: bytes.load(32))
+      statistics.published = ProcessStatistics.Moment(wall: bytes.load(40), monotonic: bytes.load(48))
+      statistics.isHealthy = bytes.load(56, as: UInt32.self) == 1
+      let nameLength = Int(bytes.load(60, as: UInt32.self))
       guard statistics.process > 0, nameLength <= longestName, statistics.opened.monotonic >= 0,
         statistics.opened.monotonic <= statistics.published.monotonic
       else { return nil }
-      statistics.name = String(decoding: bytes[nameOffset..<nameOffset + nameLength], as: UTF8.self)
+      statistics.name = String(utf8: bytes[nameOffset..<nameOffset + nameLength])
 
       var offset = numbersOffset
       var isBelievable = true
       func number() -> Int {
         defer { offset += 8 }
-        let number = load(UInt64.self, offset)
+        let number = bytes.load(offset, as: UInt64.self)
         if number > greatestNumber { isBelievable = false }
         return Int(clamping: number)
       }
@@ -135,9 +126,9 @@ enum StatisticsBlock {
       for (index, path) in CacheLatencies.all.enumerated() {
         let start = histogramsOffset + index * LatencyHistogram.bucketCount * 8
         statistics.latencies[keyPath: path] = LatencyHistogram(
-          counts: (0..<LatencyHistogram.bucketCount).map { load(UInt64.self, start + $0 * 8) })
+          counts: (0..<LatencyHistogram.bucketCount).map { bytes.load(start + $0 * 8) })
       }
-      return (statistics, load(UInt64.self, 16))
+      return (statistics, bytes.load(16))
     }
   }
 }

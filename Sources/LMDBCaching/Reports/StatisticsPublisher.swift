@@ -206,9 +206,7 @@ struct StatisticsFolder {
   }
 
   /// Returns `nil` if the process is gone.
-  private static func read(
-    _ identifier: UInt64, _ name: String, in folder: Directory
-  ) throws(SystemError) -> Found? {
+  private static func read(_ identifier: UInt64, _ name: String, in folder: Directory) throws(SystemError) -> Found? {
     guard let file = try folder.open(name, requiresOneName: true) else { return nil }
     let lock = FileLock(file)
     // A shared lock, so that concurrent readers do not take each other for the owner.

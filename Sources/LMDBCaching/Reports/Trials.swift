@@ -75,11 +75,13 @@ extension LMDBCache {
       var foundUsage: [UInt64: SegmentUsage] = [:]
       try txn.withCursor { (cursor) throws(LMDBError) in
         var position = try cursor.first()
-        while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
-          if let header = RecordHeader(entry.value) {
+        while let (key, record) = position.map({ ($0.keyBytes, $0.valueBytes) }),
+          key.first != DatabaseKey.reservedMarker
+        {
+          if let header = RecordHeader(record) {
             found.add(header)
-            if let pointer = ValuePointer(in: entry.value, header) {
-              foundUsage[pointer.segment, default: .init()].add(pointer, keyLength: entry.key.count)
+            if let pointer = ValuePointer(in: record, header) {
+              foundUsage[pointer.segment, default: .init()].add(pointer, keyLength: key.count)
             }
           }
           position = try cursor.next()

@@ -19,10 +19,11 @@ package enum UntrustedBytes {
   package static func payload(
     ofRecord record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, isChecked: Bool
   ) -> (format: ArchiveFormat, payload: UnsafeRawBufferPointer, length: Int)? {
+    let (record, key) = (ByteView(record), ByteView(key))
     guard let header = RecordHeader(record), header.belongs(to: key, in: record),
       !isChecked || header.isIntact(record, key: key)
     else { return nil }
-    return (header.format, header.payload(of: record), header.valueLength(in: record))
+    return (header.format, header.payload(of: record).buffer, header.valueLength(in: record))
   }
 
   /// Encodes a record.
@@ -30,31 +31,27 @@ package enum UntrustedBytes {
     of value: UnsafeRawBufferPointer, format: ArchiveFormat, key: UnsafeRawBufferPointer, stamp: UInt64, expires: Int64,
     cost: Int, holdsKey: Bool
   ) -> [UInt8] {
+    let (value, key) = (ByteView(value), ByteView(key))
     var header = RecordHeader(format: format, expires: expires, now: 1, cost: cost)
     header.stamp = stamp
     header.keyLength = holdsKey ? UInt32(key.count) : 0
-    return [UInt8](unsafeUninitializedCapacity: RecordHeader.baseSize + 20 + key.count + value.count) { buffer, count in
-      let base = UnsafeMutableRawPointer(buffer.baseAddress.unsafelyUnwrapped)
-      header.write(
-        to: base, keyHash: RecordHeader.keyHash(key), payloadHash: RecordHeader.payloadHash(value))
-      if holdsKey, let start = key.baseAddress {
-        (base + header.keyOffset).copyMemory(from: start, byteCount: key.count)
-      }
-      if let start = value.baseAddress {
-        (base + header.payloadOffset).copyMemory(from: start, byteCount: value.count)
-      }
-      count = header.payloadOffset + value.count
+    var record = [UInt8](repeating: 0, count: header.payloadOffset + value.count)
+    record.withMutableBytes { record in
+      header.write(to: record, keyHash: RecordHeader.keyHash(key), payloadHash: RecordHeader.payloadHash(value))
+      if holdsKey { record.copy(key, at: header.keyOffset) }
+      record.copy(value, at: header.payloadOffset)
     }
+    return record
   }
 
   /// The record's part in the checksum over all entries.
   package static func digest(ofRecord record: [UInt8]) -> UInt64 {
-    record.withUnsafeBytes { RecordHeader.digest(of: $0) }
+    record.withBytes { RecordHeader.digest(of: $0) }
   }
 
   /// The operation, key and record of a journal's live frames, oldest first; `nil` if it is invalid.
   package static func frames(ofJournal contents: UnsafeRawBufferPointer) -> [(UInt8, [UInt8], [UInt8])]? {
-    guard let image = JournalImage.read(contents), !image.isDamaged else { return nil }
+    guard let image = JournalImage.read(ByteView(contents)), !image.isDamaged else { return nil }
     return image.frames(after: 0).map { ($0.operation.rawValue, Array($0.key), Array($0.record)) }
   }
 
@@ -72,16 +69,13 @@ package enum UntrustedBytes {
 
   /// Decodes and re-encodes the metadata of a cache; `nil` if it is damaged or of another version.
   package static func metadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-    guard case .metadata(let metadata) = CacheMetadata.read(bytes) else { return nil }
-    var copy = [UInt8](repeating: 0, count: CacheMetadata.size)
-    copy.withUnsafeMutableBytes { metadata.write(to: $0) }
-    return copy
+    if case .metadata(let metadata) = CacheMetadata.read(ByteView(bytes)) { metadata.stored } else { nil }
   }
 
   /// Seals changed metadata with the right checksum.
   package static func sealedMetadata(_ bytes: [UInt8]) -> [UInt8] {
     var copy = bytes
-    copy.withUnsafeMutableBytes { CacheMetadata.seal($0) }
+    copy.withMutableBytes { CacheMetadata.seal($0) }
     return copy
   }
 
@@ -90,9 +84,7 @@ package enum UntrustedBytes {
     var metadata = CacheMetadata(durability: .ordered)
     metadata.count = count
     metadata.lastStamp = stamp
-    var bytes = [UInt8](repeating: 0, count: CacheMetadata.size)
-    bytes.withUnsafeMutableBytes { metadata.write(to: $0) }
-    return bytes
+    return metadata.stored
   }
 
   /// Decodes a process's published statistics, formats them, and re-encodes them; `nil` if they are invalid.
@@ -133,7 +125,7 @@ package enum UntrustedBytes {
   /// The segment name of a value pointer, and the pointer re-encoded.
   package static func pointer(_ bytes: UnsafeRawBufferPointer) -> (name: String, written: [UInt8])? {
     guard bytes.count == ValuePointer.size else { return nil }
-    let pointer = ValuePointer(bytes)
+    let pointer = ValuePointer(ByteView(bytes))
     return (ValueSegment.name(pointer.segment), pointer.withBytes { Array($0) })
   }
 }
@@ -147,30 +139,25 @@ extension JournalFile {
       $0 + JournalFrame.size(keyLength: $1.key.count, recordLength: $1.record.count)
     }
     let segmentSize = length + padding
-    let buffer = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: headerSize + max(1, segments) * segmentSize, alignment: 64)
-    defer { buffer.deallocate() }
-    buffer.initializeMemory(as: UInt8.self, repeating: 0)
-    let base = buffer.baseAddress.unsafelyUnwrapped
-    writeHeader(to: base, identifier: identifier, segmentSize: segmentSize, count: segments, boot: .unknown)
-    let generation: UInt64 = 1
-    base.storeBytes(of: generation, toByteOffset: headerSize, as: UInt64.self)
-    var position = base + headerSize + JournalSegment.headerSize
-    for frame in frames {
-      frame.key.withUnsafeBytes {
-        JournalFrame.writeFields(
-          position, JournalFrame.Operation(rawValue: frame.operation) ?? .remove, key: $0,
-          recordLength: frame.record.count)
+    var file = [UInt8](repeating: 0, count: headerSize + max(1, segments) * segmentSize)
+    file.withMutableBytes { file in
+      writeHeader(to: file, identifier: identifier, segmentSize: segmentSize, count: segments, boot: .unknown)
+      let generation: UInt64 = 1
+      file.store(generation, at: headerSize)
+      var rest = file[(headerSize + JournalSegment.headerSize)...]
+      for frame in frames {
+        let (keyLength, recordLength) = (frame.key.count, frame.record.count)
+        frame.key.withBytes {
+          JournalFrame.writeFields(
+            rest, JournalFrame.Operation(rawValue: frame.operation) ?? .remove, key: $0, recordLength: recordLength)
+        }
+        frame.record.withBytes { rest.copy($0, at: JournalFrame.recordOffset(keyLength: keyLength)) }
+        JournalFrame.seal(
+          rest, flags: [], stamp: frame.stamp, keyLength: keyLength, recordLength: recordLength,
+          seed: JournalSegment.frameSeed(identifier, generation: generation))
+        rest = rest[JournalFrame.size(keyLength: keyLength, recordLength: recordLength)...]
       }
-      let record = position + JournalFrame.headerSize + JournalFrame.padded(frame.key.count)
-      frame.record.withUnsafeBytes {
-        if let start = $0.baseAddress { record.copyMemory(from: start, byteCount: $0.count) }
-      }
-      JournalFrame.seal(
-        position, flags: [], stamp: frame.stamp, keyLength: frame.key.count, recordLength: frame.record.count,
-        seed: JournalSegment.frameSeed(identifier, generation: generation))
-      position += JournalFrame.size(keyLength: frame.key.count, recordLength: frame.record.count)
     }
-    return Array(buffer)
+    return file
   }
 }

@@ -133,10 +133,10 @@ struct TrimScan {
     case unknown
     /// A record that is unreadable, or stored under the wrong key.
     case stray
-    case expired(key: UnsafeRawBufferPointer, stamp: UInt64)
+    case expired(key: ByteView, stamp: UInt64)
     /// Removed by tag, or created too early.
-    case removed(key: UnsafeRawBufferPointer, stamp: UInt64)
-    case live(key: UnsafeRawBufferPointer, TrimPlan.Recency, cost: Int)
+    case removed(key: ByteView, stamp: UInt64)
+    case live(key: ByteView, TrimPlan.Recency, cost: Int)
   }
 
   /// Entries per read transaction: a long snapshot keeps pages from being reused.
@@ -174,10 +174,10 @@ struct TrimScan {
       try txn.withCursor { (cursor) throws(LMDBError) -> [UInt8]? in
         var position = try EntryDatabase.position(cursor, after: start)
         var looked = 0
-        while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
+        while let entry = position, entry.keyBytes.first != DatabaseKey.reservedMarker {
           body(entry, standing(of: entry))
           looked += 1
-          if looked == Self.length { return Array(entry.key) }
+          if looked == Self.length { return Array(entry.keyBytes) }
           position = try cursor.next()
         }
         return nil
@@ -187,12 +187,11 @@ struct TrimScan {
   }
 
   func standing(of entry: Cursor.Entry) -> Standing {
-    guard var header = RecordHeader(entry.value),
-      let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
-    else {
-      return entry.value.count > 4 && entry.value[4] > RecordHeader.version ? .unknown : .stray
-    }
-    guard Self.isUTF8(key), database.databaseKey.leads(key, to: entry.key) else { return .stray }
+    let (databaseKey, record) = (entry.keyBytes, entry.valueBytes)
+    guard var header = RecordHeader(record),
+      let key = DatabaseKey.key(ofDatabaseKey: databaseKey, record: record, header: header)
+    else { return record.count > 4 && record[4] > RecordHeader.version ? .unknown : .stray }
+    guard Self.isUTF8(key), database.databaseKey.leads(key, to: databaseKey) else { return .stray }
     if header.isOver(at: now) { return .expired(key: key, stamp: header.stamp) }
     if header.created < oldestCreation { return .removed(key: key, stamp: header.stamp) }
     if let tags = header.tags, tags.contains(where: { removedTags[$0] ?? 0 > header.stamp }) {
@@ -203,12 +202,12 @@ struct TrimScan {
     return .live(key: key, recency, cost: header.cost)
   }
 
-  private static func isUTF8(_ key: UnsafeRawBufferPointer) -> Bool {
-    key.allSatisfy { $0 < 0x80 } || String(validating: key, as: UTF8.self) != nil
+  private static func isUTF8(_ key: ByteView) -> Bool {
+    key.allSatisfy { $0 < 0x80 } || String(validating: key.buffer, as: UTF8.self) != nil
   }
 
-  private func lastAccess(_ key: UnsafeRawBufferPointer, _ recorded: UInt32) -> UInt32 {
-    let key = String(decoding: key, as: UTF8.self)
+  private func lastAccess(_ key: ByteView, _ recorded: UInt32) -> UInt32 {
+    let key = String(utf8: key)
     var lastAccess = recorded
     for observer in observers {
       if let access = observer.lastAccess(of: key), access > lastAccess {

@@ -45,8 +45,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
       // What is freed is used again before the files grow, and is given back soon.
       let missing = limits.freeSpaceLimit - free
       if missing > 0 {
-        goal = Self.goal(
-          goal, freeing: missing, of: try usedBytes(), count: metadata.count, cost: metadata.totalCost)
+        goal = Self.goal(goal, freeing: missing, of: try usedBytes(), count: metadata.count, cost: metadata.totalCost)
       }
     }
     let isSweepDue = try database.tagStatus().isSweepDue
@@ -215,7 +214,7 @@ final class Trimmer: StorePart, @unchecked Sendable {
     var isAtEnd = false
     while !isAtEnd {
       isAtEnd = try !scan.next { entry, standing in
-        if plan.chooses(standing) { victims.append(entry.key) }
+        if plan.chooses(standing) { victims.append(entry.keyBytes) }
       }
       if victims.count < removalLength && !isAtEnd { continue }
       var start = 0
@@ -250,8 +249,8 @@ final class Trimmer: StorePart, @unchecked Sendable {
         let standing = scan.standing(of: entry)
         guard plan.chooses(standing) else { return false }
         removed += 1
-        func tell(_ key: UnsafeRawBufferPointer, _ stamp: UInt64, _ cause: ChangeCause) {
-          if isTold { told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: stamp, cause: cause)) }
+        func tell(_ key: ByteView, _ stamp: UInt64, _ cause: ChangeCause) {
+          if isTold { told.append(Removed(key: String(utf8: key), stamp: stamp, cause: cause)) }
         }
         switch standing {
         case .unknown, .stray: break

@@ -85,13 +85,22 @@ public struct CacheClock: Sendable {
       return CacheTimer { manual.removeTimer(id) }
     }
     let leeway = tolerance.map { min(max(0, $0.clampedNanoseconds), nanoseconds) } ?? nanoseconds / 10
-    // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
-    nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
     let step = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
-    timer.schedule(deadline: .now() + step, repeating: step, leeway: .nanoseconds(Int(clamping: leeway)))
+    return CacheTimer(
+      stop: Self.start(after: step, repeating: step, leeway: .nanoseconds(Int(clamping: leeway)), action))
+  }
+
+  /// Calls `action` after a while, and perhaps repeatedly, until the result is called.
+  static func start(
+    on queue: DispatchQueue = timers, after delay: DispatchTimeInterval, repeating step: DispatchTimeInterval = .never,
+    leeway: DispatchTimeInterval = .nanoseconds(0), _ action: @escaping @Sendable () -> Void
+  ) -> @Sendable () -> Void {
+    // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
+    nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + delay, repeating: step, leeway: leeway)
     timer.setEventHandler(handler: action)
     timer.activate()
-    return CacheTimer { timer.cancel() }
+    return { timer.cancel() }
   }
 
   private static let timers = DispatchQueue(label: "LMDBCaching.timers", qos: .utility, attributes: .concurrent)

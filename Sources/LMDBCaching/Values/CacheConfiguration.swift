@@ -163,8 +163,7 @@ extension CacheConfiguration {
     let day = Duration.seconds(86_400)
     try require(1...1 << 30 ~= disk.inlineThreshold, "disk.inlineThreshold is 1 byte … 1 GiB.")
     try require(1 << 16...1 << 30 ~= disk.journalSize, "disk.journalSize is 64 KiB … 1 GiB.")
-    try require(
-      disk.mapSize >= 1 << 20 && UInt64(disk.mapSize) <= 1 << 47, "disk.mapSize is 1 MiB … 128 TiB.")
+    try require(disk.mapSize >= 1 << 20 && UInt64(disk.mapSize) <= 1 << 47, "disk.mapSize is 1 MiB … 128 TiB.")
     try require(.zero...day ~= disk.groupCommitInterval, "disk.groupCommitInterval is 0 … 24 hours.")
     try require(
       disk.lockTimeout > .zero && disk.lockTimeout <= day, "disk.lockTimeout is more than 0 and at most 24 hours.")

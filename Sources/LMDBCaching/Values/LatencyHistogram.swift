@@ -66,7 +66,7 @@ final class LatencyRecorder: Sendable {
   private let counts = AtomicTable(count: LatencyHistogram.bucketCount)
 
   func record(nanoseconds: Int64) {
-    counts.words[LatencyHistogram.bucket(nanoseconds: nanoseconds)].wrappingAdd(1, ordering: .relaxed)
+    counts.words[LatencyHistogram.bucket(nanoseconds: nanoseconds)].pointee.wrappingAdd(1, ordering: .relaxed)
   }
 
   /// Records an operation that ends now, if it is timed: see ``SampledOperation/start()``.
@@ -76,7 +76,8 @@ final class LatencyRecorder: Sendable {
   }
 
   var histogram: LatencyHistogram {
-    LatencyHistogram(counts: (0..<LatencyHistogram.bucketCount).map { counts.words[$0].load(ordering: .relaxed) })
+    LatencyHistogram(
+      counts: (0..<LatencyHistogram.bucketCount).map { counts.words[$0].pointee.load(ordering: .relaxed) })
   }
 }
 

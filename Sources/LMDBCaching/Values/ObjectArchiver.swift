@@ -5,8 +5,7 @@ import FoundationArchives
 enum ObjectArchiver {
   /// `body` must not keep the bytes.
   static func withArchive<R>(
-    of object: any NSCoding, with coding: ObjectCoding,
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+    of object: any NSCoding, with coding: ObjectCoding, _ body: (ArchiveFormat, ByteView) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     if let customArchive = coding.customArchive {
       let data = try archiving(object) { try customArchive(object) }
@@ -17,7 +16,7 @@ enum ObjectArchiver {
         if let result = try FoundationValue.withRawBytes(of: object, body) { return result }
         let result = try archiving(object) {
           try CBORKeyedArchiver.withArchive(ofRootObject: object) { (bytes) throws(CacheError) in
-            try body(.objectGraph, bytes)
+            try body(.objectGraph, ByteView(bytes))
           }
         }
         return try result.get()
@@ -54,7 +53,7 @@ enum ObjectArchiver {
           .decodingFailed, "customUnarchive failed for the entry \(quoted(key)). It is kept.", underlying: error)
       }
     default:
-      let object = data.withUnsafeBytes { FoundationValue.object(from: $0, format: format) }
+      let object = data.withBytes { FoundationValue.object(from: $0, format: format) }
       guard let object else {
         throw CacheError(
           .typeMismatch,
@@ -65,7 +64,7 @@ enum ObjectArchiver {
   }
 
   private static func graphObject(
-    from bytes: UnsafeRawBufferPointer, with coding: ObjectCoding, _ key: String
+    from bytes: ByteView, with coding: ObjectCoding, _ key: String
   ) throws(CacheError) -> any NSCoding {
     #if canImport(Darwin)
       throw CacheError(
@@ -73,7 +72,7 @@ enum ObjectArchiver {
     #else
       let object: Any?
       do {
-        object = try CBORKeyedUnarchiver.read(bytes) { unarchiver in
+        object = try CBORKeyedUnarchiver.read(bytes.buffer) { unarchiver in
           unarchiver.requiresSecureCoding = coding.allowedClasses != nil
           return try unarchiver.root(of: permitted(coding) ?? [])
         }

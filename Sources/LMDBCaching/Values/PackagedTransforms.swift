@@ -57,8 +57,7 @@
 
     private func check(_ result: Int) throws {
       if ZSTD_isError(result) != 0 {
-        throw ValueTransformError(
-          "Zstandard failed: \(String(cString: ZSTD_getErrorName(result))). Store it again.")
+        throw ValueTransformError("Zstandard failed: \(String(cString: ZSTD_getErrorName(result))). Store it again.")
       }
     }
   }
@@ -148,8 +147,7 @@
       let key = try key()
       let lengths = algorithm == .aesGCM ? [16, 24, 32] : [32]
       guard lengths.contains(key.count) else {
-        throw ValueTransformError(
-          "The encryption key has \(key.count) bytes. Give one of \(lengths).")
+        throw ValueTransformError("The encryption key has \(key.count) bytes. Give one of \(lengths).")
       }
       return SymmetricKey(data: key)
     }

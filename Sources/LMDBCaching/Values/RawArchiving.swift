@@ -7,7 +7,7 @@ enum RawArchiving {
   /// Compares pointers, most common types first: a conformance look-up costs ten times as much.
   @inline(__always)
   static func withRawBytes<V, R>(
-    of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+    of value: V, _ body: (ArchiveFormat, ByteView) throws(CacheError) -> R
   ) throws(CacheError) -> R? {
     if V.self == Data.self { return try cast(value, to: Data.self).withRawBytes(body) }
     if V.self == String.self { return try cast(value, to: String.self).withRawBytes(body) }
@@ -39,9 +39,7 @@ enum RawArchiving {
   /// Reads a value of a raw type. Throws instead of returning an optional, which costs more than the rest for a type
   /// known only at run time.
   @inline(__always)
-  static func value<V>(
-    _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat
-  ) throws(Failure) -> V {
+  static func value<V>(_ type: V.Type, from bytes: ByteView, format: ArchiveFormat) throws(Failure) -> V {
     if V.self == Data.self { return try cast(Data.read(bytes, format), to: type) }
     if V.self == String.self { return try cast(String.read(bytes, format), to: type) }
     if V.self == Int.self { return try cast(Int.read(bytes, format), to: type) }
@@ -56,7 +54,7 @@ enum RawArchiving {
   }
 
   /// Reads a raw record by its format, for readers that ask for another type.
-  static func anyValue(from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> (any RawArchivable)? {
+  static func anyValue(from bytes: ByteView, format: ArchiveFormat) -> (any RawArchivable)? {
     types[format]?.init(rawBytes: bytes, format: format)
   }
 
@@ -95,9 +93,7 @@ enum RawArchiving {
 
 extension RawArchivable {
   @inline(__always)
-  fileprivate static func read(
-    _ bytes: UnsafeRawBufferPointer, _ format: ArchiveFormat
-  ) throws(RawArchiving.Failure) -> Self {
+  fileprivate static func read(_ bytes: ByteView, _ format: ArchiveFormat) throws(RawArchiving.Failure) -> Self {
     guard let value = Self(rawBytes: bytes, format: format) else { throw .mismatch }
     return value
   }
@@ -106,10 +102,10 @@ extension RawArchivable {
 /// A type whose values are stored as raw little-endian bytes, without a coder. ``RawArchiving`` lists the types, and
 /// finds them by comparing type identities.
 protocol RawArchivable: Codable, Sendable {
-  func withRawBytes<R>(_ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R) throws(CacheError) -> R
+  func withRawBytes<R>(_ body: (ArchiveFormat, ByteView) throws(CacheError) -> R) throws(CacheError) -> R
 
   /// Returns `nil` for another kind of value, or one out of range.
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat)
+  init?(rawBytes: ByteView, format: ArchiveFormat)
 }
 
 /// A scalar that is stored as a value of fixed size, little endian.
@@ -122,24 +118,20 @@ protocol RawScalar: RawArchivable {
 
 extension RawScalar {
   @inline(__always)
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  func withRawBytes<R>(_ body: (ArchiveFormat, ByteView) throws(CacheError) -> R) throws(CacheError) -> R {
     try withScalarBytes(of: bits, Self.rawFormat, body)
   }
 
   @inline(__always)
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
+  init?(rawBytes: ByteView, format: ArchiveFormat) {
     guard format == Self.rawFormat, rawBytes.count == MemoryLayout<Bits>.size else { return nil }
-    self.init(bits: rawBytes.loadUnaligned(as: Bits.self))
+    self.init(bits: rawBytes.loadBits())
   }
 }
 
 extension RawArchivable where Self: FixedWidthInteger {
   @inline(__always)
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  func withRawBytes<R>(_ body: (ArchiveFormat, ByteView) throws(CacheError) -> R) throws(CacheError) -> R {
     if Self.isSigned {
       return try withScalarBytes(of: Int64(truncatingIfNeeded: self).littleEndian, .signedInteger, body)
     }
@@ -147,11 +139,11 @@ extension RawArchivable where Self: FixedWidthInteger {
   }
 
   @inline(__always)
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
+  init?(rawBytes: ByteView, format: ArchiveFormat) {
     guard rawBytes.count == 8 else { return nil }
     switch format {
-    case .signedInteger: self.init(exactly: Int64(littleEndian: rawBytes.loadUnaligned(as: Int64.self)))
-    case .unsignedInteger: self.init(exactly: UInt64(littleEndian: rawBytes.loadUnaligned(as: UInt64.self)))
+    case .signedInteger: self.init(exactly: rawBytes.load(as: Int64.self))
+    case .unsignedInteger: self.init(exactly: rawBytes.load(as: UInt64.self))
     default: return nil
     }
   }
@@ -193,13 +185,11 @@ extension UUID: RawScalar {
 
 extension String: RawArchivable {
   @inline(__always)
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  func withRawBytes<R>(_ body: (ArchiveFormat, ByteView) throws(CacheError) -> R) throws(CacheError) -> R {
     try withUTF8Bytes(of: self) { (bytes) throws(CacheError) in try body(.string, bytes) }
   }
 
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
+  init?(rawBytes: ByteView, format: ArchiveFormat) {
     guard format == .string else { return nil }
     self.init(utf8: rawBytes)
   }
@@ -207,26 +197,22 @@ extension String: RawArchivable {
 
 extension Data: RawArchivable {
   @inline(__always)
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  func withRawBytes<R>(_ body: (ArchiveFormat, ByteView) throws(CacheError) -> R) throws(CacheError) -> R {
     try withBytes { (bytes) throws(CacheError) in try body(.bytes, bytes) }
   }
 
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
+  init?(rawBytes: ByteView, format: ArchiveFormat) {
     guard format == .bytes else { return nil }
     self.init(rawBytes)
   }
 }
 
 extension URL: RawArchivable {
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  func withRawBytes<R>(_ body: (ArchiveFormat, ByteView) throws(CacheError) -> R) throws(CacheError) -> R {
     try withUTF8Bytes(of: absoluteString) { (bytes) throws(CacheError) in try body(.url, bytes) }
   }
 
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
+  init?(rawBytes: ByteView, format: ArchiveFormat) {
     guard format == .url else { return nil }
     self.init(string: String(utf8: rawBytes))
   }
@@ -255,19 +241,17 @@ extension Double: RawElement { static var arrayFormat: ArchiveFormat { .doubleAr
 #endif
 
 extension Array: RawArchivable where Element: RawElement {
-  func withRawBytes<R>(
-    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  func withRawBytes<R>(_ body: (ArchiveFormat, ByteView) throws(CacheError) -> R) throws(CacheError) -> R {
     try withUnsafeBytes { bytes in
-      outcome { () throws(CacheError) in try body(Element.arrayFormat, bytes) }
+      outcome { () throws(CacheError) in try body(Element.arrayFormat, ByteView(bytes)) }
     }.get()
   }
 
-  init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
+  init?(rawBytes: ByteView, format: ArchiveFormat) {
     let stride = MemoryLayout<Element>.stride
     guard format == Element.arrayFormat, rawBytes.count % stride == 0 else { return nil }
     self.init(unsafeUninitializedCapacity: rawBytes.count / stride) { buffer, count in
-      UnsafeMutableRawBufferPointer(buffer).copyMemory(from: rawBytes)
+      MutableByteView(UnsafeMutableRawBufferPointer(buffer)).copy(rawBytes)
       count = rawBytes.count / stride
     }
   }
@@ -275,10 +259,9 @@ extension Array: RawArchivable where Element: RawElement {
 
 @inline(__always)
 private func withScalarBytes<T: BitwiseCopyable, R>(
-  of value: T, _ format: ArchiveFormat,
-  _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+  of value: T, _ format: ArchiveFormat, _ body: (ArchiveFormat, ByteView) throws(CacheError) -> R
 ) throws(CacheError) -> R {
   try withUnsafePointer(to: value) { (pointer) throws(CacheError) in
-    try body(format, UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<T>.size))
+    try body(format, ByteView(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<T>.size)))
   }
 }

@@ -8,7 +8,7 @@ enum ValueArchiver {
   /// `body` must not keep the bytes.
   @inline(__always)
   static func withArchive<V: Codable, R>(
-    of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+    of value: V, _ body: (ArchiveFormat, ByteView) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     if let result = try RawArchiving.withRawBytes(of: value, body) { return result }
     return try withEncoded(value) { (bytes) throws(CacheError) in try body(.cbor, bytes) }
@@ -16,7 +16,7 @@ enum ValueArchiver {
 
   /// The record's format decides how to read, not the requested type.
   static func value<V: Codable>(
-    _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat, forKey key: String
+    _ type: V.Type, from bytes: ByteView, format: ArchiveFormat, forKey key: String
   ) throws(CacheError) -> V {
     if format.isRaw {
       var isRawType = false
@@ -42,7 +42,7 @@ enum ValueArchiver {
     case .keyedArchive: return try plainValue(type, from: bytes, key)
     #if !canImport(Darwin)
       case .objectGraph:
-        guard let root = CBORKeyedUnarchiver.plainRoot(of: bytes) else { throw .mismatch(type, format, key) }
+        guard let root = CBORKeyedUnarchiver.plainRoot(of: bytes.buffer) else { throw .mismatch(type, format, key) }
         return try root.withBytes { (bytes) throws(CacheError) in try decode(type, from: bytes, format, key) }
     #endif
     default: throw .mismatch(type, format, key)
@@ -51,7 +51,7 @@ enum ValueArchiver {
 
   /// Reads strings, numbers, dates and so on, and collections of them, from `NSKeyedArchiver` as Swift values.
   private static func plainValue<V: Codable>(
-    _ type: V.Type, from bytes: UnsafeRawBufferPointer, _ key: String
+    _ type: V.Type, from bytes: ByteView, _ key: String
   ) throws(CacheError) -> V {
     let value: PlainValue?
     do {
@@ -60,17 +60,15 @@ enum ValueArchiver {
       throw .notUnarchived(type, .keyedArchive, key, error)
     }
     guard let value else { throw .mismatch(type, .keyedArchive, key) }
-    return try withEncoded(value) { (bytes) throws(CacheError) in
-      try decode(type, from: bytes, .keyedArchive, key)
-    }
+    return try withEncoded(value) { (bytes) throws(CacheError) in try decode(type, from: bytes, .keyedArchive, key) }
   }
 
   private static func withEncoded<V: Encodable, R>(
-    _ value: V, _ body: (UnsafeRawBufferPointer) throws(CacheError) -> R
+    _ value: V, _ body: (ByteView) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     let result: Result<R, CacheError>
     do {
-      result = try CBOREncoder().withEncoded(value, body)
+      result = try CBOREncoder().withEncoded(value) { (bytes) throws(CacheError) in try body(ByteView(bytes)) }
     } catch {
       throw .notArchived("A value of type \(V.self)", error)
     }
@@ -78,10 +76,10 @@ enum ValueArchiver {
   }
 
   private static func decode<V: Codable>(
-    _ type: V.Type, from bytes: UnsafeRawBufferPointer, _ format: ArchiveFormat, _ key: String
+    _ type: V.Type, from bytes: ByteView, _ format: ArchiveFormat, _ key: String
   ) throws(CacheError) -> V {
     do {
-      return try CBORDecoder().decode(type, from: bytes)
+      return try CBORDecoder().decode(type, from: bytes.buffer)
     } catch {
       throw .notUnarchived(type, format, key, error)
     }
@@ -140,13 +138,13 @@ enum FoundationValue {
   /// class must match exactly: a mutable string must be read back as mutable.
   @inline(__always)
   static func withRawBytes<R>(
-    of object: any NSCoding, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+    of object: any NSCoding, _ body: (ArchiveFormat, ByteView) throws(CacheError) -> R
   ) throws(CacheError) -> R? {
     let type: Any.Type = Swift.type(of: object)
     if type == NSString.self, let string = object as? NSString { return try (string as String).withRawBytes(body) }
     if type == NSData.self, let data = object as? NSData {
       let count = data.length
-      return try body(.bytes, UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count))
+      return try body(.bytes, ByteView(UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count)))
     }
     if type == NSNumber.self || type == booleanNumber, let number = object as? NSNumber {
       if type == booleanNumber { return try number.boolValue.withRawBytes(body) }
@@ -170,11 +168,11 @@ enum FoundationValue {
   private static let booleanNumber: Any.Type = type(of: NSNumber(value: true))
 
   /// Returns the object of a raw record, or `nil` if the format does not hold an object.
-  static func object(from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> (any NSCoding)? {
+  static func object(from bytes: ByteView, format: ArchiveFormat) -> (any NSCoding)? {
     switch format {
     // From the bytes: on Linux `NSURL` and `URL` accept different strings.
-    case .url: NSURL(string: String(decoding: bytes, as: UTF8.self))
-    case .bytes: NSData(bytes: bytes.baseAddress, length: bytes.count)
+    case .url: NSURL(string: String(utf8: bytes))
+    case .bytes: NSData(bytes: bytes.buffer.baseAddress, length: bytes.count)
     default: RawArchiving.anyValue(from: bytes, format: format).flatMap { FoundationObject.bridging($0) }
     }
   }

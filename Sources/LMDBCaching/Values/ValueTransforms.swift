@@ -21,9 +21,7 @@ struct ValueTransforms: Sendable {
   var isEmpty: Bool { transforms.isEmpty }
 
   /// Returns the stored form, or `nil` if every transform was skipped.
-  func apply(
-    to payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ key: CacheKey
-  ) throws(CacheError) -> Data? {
+  func apply(to payload: ByteView, _ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Data? {
     var bytes = Data(payload)
     var applied: [UInt8] = []
     for transform in transforms {
@@ -53,7 +51,7 @@ struct ValueTransforms: Sendable {
 
   /// - Parameter tags: The record's tags, used instead of the header's.
   func restore(
-    _ payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ tags: EntryTags?, _ key: CacheKey
+    _ payload: ByteView, _ header: RecordHeader, _ tags: EntryTags?, _ key: CacheKey
   ) throws(CacheError) -> Data {
     guard let count = payload.first.map(Int.init), count > 0, payload.count > count else {
       throw failed(key, ValueTransformError("The list of its transforms is damaged. Store it again."))
@@ -131,7 +129,7 @@ struct ValueTransforms: Sendable {
     let hasTimes = header.refresh != 0 || header.kept != 0 || tags != nil
     var data = Data(capacity: 39 + (tags?.length ?? 0) + transforms.count + key.utf8.count)
     func append(_ number: some FixedWidthInteger) {
-      withUnsafeBytes(of: number.littleEndian) { data.append(contentsOf: $0) }
+      data.append(contentsOf: number.littleEndian.bytes)
     }
     data.append(tags != nil ? 3 : hasTimes ? 2 : 1)
     data.append(header.format.rawValue)
@@ -142,7 +140,7 @@ struct ValueTransforms: Sendable {
       append(header.refresh)
       append(header.kept)
     }
-    if let tags { data.append(contentsOf: UnsafeRawBufferPointer(start: tags.base, count: tags.length)) }
+    if let tags { data.append(contentsOf: tags.bytes) }
     data.append(UInt8(transforms.count))
     data.append(contentsOf: transforms)
     data.append(contentsOf: key.utf8)

@@ -27,9 +27,7 @@ final class ChangeFollower: Sendable {
   private var database: EntryDatabase { reader.database }
 
   /// Starts observing. Every change after this returns is reported.
-  func observe(
-    withPrefix prefix: String, isOfOneKey: Bool, mailbox: ChangeMailbox, trackingLimit: Int
-  ) -> ChangeWatch {
+  func observe(withPrefix prefix: String, isOfOneKey: Bool, mailbox: ChangeMailbox, trackingLimit: Int) -> ChangeWatch {
     let watch = ChangeWatch(
       prefix: prefix, isOfOneKey: isOfOneKey, mailbox: mailbox, position: database.foreignPosition,
       untoldRemovals: feed.untoldRemovals, limit: trackingLimit)
@@ -106,9 +104,7 @@ final class ChangeFollower: Sendable {
     while !unmet.isEmpty {
       let part = unmet.prefix(Self.partLength)
       feed.deliver { _ in
-        part.compactMap { key, stamp in
-          isGone(key, stamp) ? watch.noteRemoved(key) : nil
-        }
+        part.compactMap { key, stamp in isGone(key, stamp) ? watch.noteRemoved(key) : nil }
       }
       unmet.removeFirst(part.count)
       try pauseForCommits()

@@ -127,7 +127,7 @@ final class ChangeWatch: @unchecked Sendable {
   /// - Parameter pending: This process's uncommitted write under the key.
   func meet(_ key: String, stamp: UInt64, pending: JournalSegment.Lookup) -> ChangeMailbox.Delivery? {
     entries += 1
-    digest &+= withUTF8Bytes(of: key) { cxxhash_64($0.baseAddress, $0.count, stamp) }
+    digest &+= withUTF8Bytes(of: key) { $0.hash(seed: stamp) }
     if case .digest = knowledge { return nil }
     let known = stamps[ByteKey(key)]?.stamp
     defer { stamps[ByteKey(key)]?.scan = scan }

@@ -49,7 +49,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
   }
 }
 
-/// The reading side of an ``EntryContent``, valid as long as that. A pointer, since a shared reference count would
+/// The reading side of an ``EntryContent``, valid as long as that. No object, since a shared reference count would
 /// bounce between the processors of its readers.
 @usableFromInline
 package struct EntryReader<Content>: BitwiseCopyable {
@@ -59,18 +59,16 @@ package struct EntryReader<Content>: BitwiseCopyable {
     @usableFromInline let content: Content?
   }
 
-  @usableFromInline let state: UnsafeMutablePointer<EntryState>
+  @usableFromInline let state: MemoryReference<EntryState>
 
   init(_ observer: EntryVersionObserver) {
-    state = .allocate(capacity: 1)
-    state.initialize(to: EntryState(observer))
+    state = .allocated(EntryState(observer))
   }
 
   /// Call it after the last reader.
   func deallocate() {
-    free(state.pointee.current.load(ordering: .acquiring))
-    state.deinitialize(count: 1)
-    state.deallocate()
+    MemoryReference<Copy>(address: state.pointee.current.load(ordering: .acquiring))?.free()
+    state.free()
   }
 
   /// The content that was loaded last, or `nil` if the entry has changed since.
@@ -81,33 +79,26 @@ package struct EntryReader<Content>: BitwiseCopyable {
   @inlinable @inline(never) @_effects(releasenone)
   package func currentContent() -> Content?? {
     let reading = EntryState.begin(state)
-    guard let copy = reading.copy else { return nil }
-    let content = copy.assumingMemoryBound(to: Copy.self).pointee.content
+    guard let copy = MemoryReference<Copy>(address: reading.copy) else { return nil }
+    let content = copy.pointee.content
     EntryState.end(reading)
     return .some(content)
   }
 
   func keep(_ copy: Copy) {
-    let new = UnsafeMutablePointer<Copy>.allocate(capacity: 1)
-    new.initialize(to: copy)
-    let old = state.pointee.current.exchange(UnsafeMutableRawPointer(new), ordering: .acquiringAndReleasing)
-    guard old != nil else { return }
+    let new = UInt(bitPattern: MemoryReference.allocated(copy).pointer)
+    let old = state.pointee.current.exchange(new, ordering: .acquiringAndReleasing)
+    guard let old = MemoryReference<Copy>(address: old) else { return }
     MemoryReaders.shared.wait()
-    free(old)
-  }
-
-  private func free(_ copy: UnsafeMutableRawPointer?) {
-    guard let copy = copy?.assumingMemoryBound(to: Copy.self) else { return }
-    copy.deinitialize(count: 1)
-    copy.deallocate()
+    old.free()
   }
 }
 
 /// The part of an ``EntryReader`` that does not depend on the type of its content.
-@usableFromInline
+@safe @usableFromInline
 struct EntryState: ~Copyable {
-  /// Points to an initialized `EntryReader.Copy`, which begins with what was seen, or nil.
-  let current = Atomic<UnsafeMutableRawPointer?>(nil)
+  /// The address of an `EntryReader.Copy`, which begins with what was seen, or 0.
+  let current = Atomic<UInt>(0)
   /// Unmanaged, so that reading counts no references: the ``EntryContent`` that frees this state keeps the observer.
   let observer: Unmanaged<EntryVersionObserver>
   /// Unmanaged: they are never freed.
@@ -115,27 +106,26 @@ struct EntryState: ~Copyable {
 
   init(_ observer: EntryVersionObserver) { self.observer = .passUnretained(observer) }
 
-  /// A copy that stays valid while the thread is announced as a reader; `nil`, without that, if not current.
+  /// The address of a copy that stays valid while the thread is announced as a reader; 0, without that, if not current.
   @usableFromInline
   struct Reading: BitwiseCopyable {
-    @usableFromInline let copy: UnsafeRawPointer?
-    let line: UnsafeMutablePointer<MemoryReader>?
+    @usableFromInline let copy: UInt
+    let line: MemoryReference<MemoryReader>?
   }
 
   @usableFromInline @inline(never)
-  static func begin(_ state: UnsafeMutablePointer<EntryState>) -> Reading {
+  static func begin(_ state: MemoryReference<EntryState>) -> Reading {
     guard let line = state.pointee.readers._withUnsafeGuaranteedRef({ $0.enter() }) else {
-      return Reading(copy: nil, line: nil)
+      return Reading(copy: 0, line: nil)
     }
-    if let copy = state.pointee.current.load(ordering: .acquiring),
-      state.pointee.observer._withUnsafeGuaranteedRef({
-        $0.isCurrent(copy.loadUnaligned(as: EntryVersionObserver.Seen.self))
-      })
+    let copy = state.pointee.current.load(ordering: .acquiring)
+    if let seen = MemoryReference<EntryVersionObserver.Seen>(address: copy)?.pointee,
+      state.pointee.observer._withUnsafeGuaranteedRef({ $0.isCurrent(seen) })
     {
       return Reading(copy: copy, line: line)
     }
     line.pointee.leave()
-    return Reading(copy: nil, line: nil)
+    return Reading(copy: 0, line: nil)
   }
 
   /// Afterwards another thread may release the content. Not inlined, so that the compiler assumes this and retains the
@@ -160,8 +150,8 @@ package final class EntryVersionObserver: Sendable {
   private let key: String
   private let versions: KeyVersions
   private let hash: UInt64
-  // Sendable: points into `versions`, which is retained.
-  private nonisolated(unsafe) let version: UnsafeMutablePointer<Atomic<UInt64>>
+  /// In `versions`.
+  private let version: MemoryReference<Atomic<UInt64>>
 
   init(_ cache: LMDBCache, key: String) {
     self.cache = cache

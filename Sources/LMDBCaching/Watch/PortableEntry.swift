@@ -43,7 +43,7 @@ extension LMDBCache {
     return try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       // Bytes are their own archive, and need not be copied.
       try entry(
-        key, format, bytes, V.self == Data.self ? unsafeBitCast(value, to: Data.self) : nil, expires, cost, tags,
+        key, format, bytes, V.self == Data.self ? RawArchiving.cast(value, to: Data.self) : nil, expires, cost, tags,
         TypedMemoryValue.make(value, archiveLength: bytes.count))
     }
   }
@@ -59,7 +59,7 @@ extension LMDBCache {
   }
 
   private func entry(
-    _ key: String, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, _ data: Data?, _ expires: Int64,
+    _ key: String, _ format: ArchiveFormat, _ bytes: ByteView, _ data: Data?, _ expires: Int64,
     _ cost: Int?, _ tags: EntryTags?, _ value: MemoryValue
   ) throws(CacheError) -> PortableEntry {
     try CacheKey.with(key) { (key) throws(CacheError) in

@@ -34,7 +34,7 @@ package final class RemoteNews: Sendable {
 
   fileprivate func noteAll(withPrefix prefix: String, _ revision: UInt64) {
     for group in 0..<(1 << KeyVersions.groupBits) {
-      newest.words[group].max(revision, ordering: .acquiringAndReleasing)
+      newest.words[group].pointee.max(revision, ordering: .acquiringAndReleasing)
     }
     written.withLock { written in
       for (key, found) in written where found.newest < revision && key.string.utf8.starts(with: prefix.utf8) {
@@ -177,9 +177,7 @@ extension LMDBCache {
 
   /// Removes every entry with the prefix, and keeps running loads and fetches from storing values older than a
   /// revision.
-  package func invalidateAll(
-    withPrefix prefix: String, below revision: UInt64, _ news: RemoteNews
-  ) throws(CacheError) {
+  package func invalidateAll(withPrefix prefix: String, below revision: UInt64, _ news: RemoteNews) throws(CacheError) {
     store.journal.lock.withLock {
       memory.loads.noteInvalidation(ofAll: prefix, below: revision)
       news.noteAll(withPrefix: prefix, revision)

@@ -125,9 +125,7 @@ final class Committer: StorePart, @unchecked Sendable {
     session.metadata.lastStamp = max(session.metadata.lastStamp, segment.lastStamp)
   }
 
-  private func remove(
-    _ removals: [JournalSegment.PrefixRemoval], _ session: inout WriteSession
-  ) throws(LMDBError) {
+  private func remove(_ removals: [JournalSegment.PrefixRemoval], _ session: inout WriteSession) throws(LMDBError) {
     for removal in removals {
       if removal.prefix.isEmpty, removal.stamp > session.metadata.lastStamp {
         try session.removeAll(stamp: removal.stamp)
@@ -191,24 +189,17 @@ struct CommitPlan: ~Copyable {
   struct Entry {
     /// Eight big-endian bytes of the key, after the prefix shared by all; they decide most comparisons.
     fileprivate(set) var order: UInt64 = 0
-    let databaseKey: UnsafeRawBufferPointer
+    let databaseKey: ByteView
     let frame: JournalFrame
   }
 
   private(set) var entries: [Entry] = []
-  /// The memory of database keys that differ from their cache keys.
-  private var ownKeys: [UnsafeMutableRawBufferPointer] = []
+  private var ownKeys = OwnedKeys()
 
   init(_ segment: JournalSegment, _ databaseKey: DatabaseKey) {
     entries.reserveCapacity(segment.count)
     segment.forEachFrame { frame in
-      var key = frame.key
-      if !DatabaseKey.isPlain(key) {
-        let own = UnsafeMutableRawBufferPointer.allocate(byteCount: DatabaseKey.maximumLength, alignment: 1)
-        ownKeys.append(own)
-        key = UnsafeRawBufferPointer(rebasing: own[..<databaseKey.write(key, to: own)])
-      }
-      entries.append(Entry(databaseKey: key, frame: frame))
+      entries.append(Entry(databaseKey: ownKeys.databaseKey(of: frame.key, databaseKey), frame: frame))
     }
     let shared = sharedPrefix
     for index in entries.indices { entries[index].order = Self.order(entries[index].databaseKey, from: shared) }
@@ -221,8 +212,6 @@ struct CommitPlan: ~Copyable {
     }
   }
 
-  deinit { for key in ownKeys { key.deallocate() } }
-
   private var sharedPrefix: Int {
     guard let first = entries.first?.databaseKey else { return 0 }
     var shared = first.count
@@ -231,9 +220,9 @@ struct CommitPlan: ~Copyable {
   }
 
   @inline(__always)
-  private static func order(_ key: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
+  private static func order(_ key: ByteView, from start: Int) -> UInt64 {
     if key.count - start >= 8 {
-      return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+      return key.load(start, as: UInt64.self).byteSwapped
     }
     var order: UInt64 = 0
     for index in start..<key.count { order |= UInt64(key[index]) << (56 - 8 * UInt64(index - start)) }

@@ -275,13 +275,13 @@ enum EntryCondition {
 
 /// A value being written: transformed and appended to the value log once, however often the write is retried.
 final class ValueDraft {
-  let payload: UnsafeRawBufferPointer
+  let payload: ByteView
   let transforms: ValueTransforms
   /// The transforms' result, and the entry that encryption binds it to.
   private var transformed: (bytes: Data?, header: RecordHeader, tags: [UInt64])?
   var appended: AppendedValue?
 
-  init(_ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms) {
+  init(_ payload: ByteView, _ transforms: ValueTransforms) {
     self.payload = payload
     self.transforms = transforms
   }

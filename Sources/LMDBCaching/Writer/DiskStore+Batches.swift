@@ -4,7 +4,7 @@ import Synchronization
 extension DiskStore {
   /// Adds a put to a batch: transforms the payload, and appends a long one to the value log.
   func put(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
+    _ key: CacheKey, header: RecordHeader, payload: ByteView, through transforms: ValueTransforms,
     into batch: BatchFrames
   ) throws(CacheError) {
     guard !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) else {
@@ -16,7 +16,7 @@ extension DiskStore {
   }
 
   func putAsIs(
-    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, into batch: BatchFrames
+    _ key: CacheKey, _ header: RecordHeader, _ payload: ByteView, into batch: BatchFrames
   ) throws(CacheError) {
     if payload.count <= inlineThreshold {
       batch.put(key, header, payload)
@@ -43,9 +43,7 @@ extension DiskStore {
   /// - Parameter condition: Evaluated under the lock, at the moment of the write. If it fails, nothing is written.
   /// - Returns: Whether `condition` held.
   @discardableResult
-  func write(
-    _ batch: BatchFrames, waitsForCommit: Bool, if condition: (() -> Bool)? = nil
-  ) throws(CacheError) -> Bool {
+  func write(_ batch: BatchFrames, waitsForCommit: Bool, if condition: (() -> Bool)? = nil) throws(CacheError) -> Bool {
     if batch.isEmpty {
       if waitsForCommit { try commitPending() }
       return true
@@ -56,17 +54,14 @@ extension DiskStore {
     try appendGroup(of: batch)
     var firstStamp: UInt64 = 0
     var isRemovalAnnounced = false
-    let outcome = try append(
-      size: batch.size, if: condition, large: { JournalSegment(of: batch) }
-    ) { segment in
+    let outcome = try append(size: batch.size, if: condition, large: { JournalSegment(of: batch) }) { segment in
       segment.append(batch) { entry in
         let stamp = firstStamp == 0 ? journal.state.stamps.next(clock) : journal.state.stamps.following()
         if firstStamp == 0 { firstStamp = stamp }
         if entry.headerLength > 0 { journal.state.writes.sets &+= 1 } else { journal.state.writes.removals &+= 1 }
         if let hash = entry.keyIdentity {
           if observers.count.load(ordering: .relaxed) > 0 {
-            observers.announce(
-              String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp)
+            observers.announce(String(utf8: batch.frame(of: entry).key), hash, stamp)
           } else {
             // Only memory tiers need the key's text.
             observers.conditional.note(hash)
@@ -101,7 +96,7 @@ extension DiskStore {
     if observers.isEmpty && !isObserved { return }
     for observer in observers {
       for entry in batch.entries where batch.frame(of: entry).operation != .removeTag {
-        let text = String(decoding: batch.frame(of: entry).key, as: UTF8.self)
+        let text = String(utf8: batch.frame(of: entry).key)
         if let hash = entry.keyIdentity {
           observer.didChange(text, hash: hash, stamp: lastStamp)
         } else {
@@ -111,7 +106,7 @@ extension DiskStore {
     }
     guard isObserved else { return }
     for entry in batch.entries where batch.frame(of: entry).operation != .removeTag {
-      let text = String(decoding: batch.frame(of: entry).key, as: UTF8.self)
+      let text = String(utf8: batch.frame(of: entry).key)
       if entry.keyIdentity == nil {
         feed.noteRemoval(ofAll: text, stamp: firstStamp, lastStamp: lastStamp)
       } else {

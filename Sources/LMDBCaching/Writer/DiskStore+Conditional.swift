@@ -131,9 +131,9 @@ extension DiskStore {
   /// Transforms a value and appends it to the value log, as every put does.
   private func preparing<R>(
     _ key: CacheKey, _ header: RecordHeader, _ draft: ValueDraft,
-    _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
+    _ body: (RecordHeader, ByteView) throws(CacheError) -> R
   ) throws(CacheError) -> R {
-    func placing(_ header: RecordHeader, _ payload: UnsafeRawBufferPointer) throws(CacheError) -> R {
+    func placing(_ header: RecordHeader, _ payload: ByteView) throws(CacheError) -> R {
       if payload.count <= inlineThreshold { return try body(header, payload) }
       return try appended(payload, key, draft).pointer.withBytes { (pointer) throws(CacheError) in
         try body(header.referring, pointer)
@@ -176,7 +176,7 @@ extension DiskStore {
 
     /// Returns `false` if the record to change is damaged.
     func apply(
-      to session: inout WriteSession, _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, stamp: UInt64
+      to session: inout WriteSession, _ key: CacheKey, _ databaseKey: ByteView, stamp: UInt64
     ) throws(LMDBError) -> Bool {
       switch self {
       case .put(let prepared):

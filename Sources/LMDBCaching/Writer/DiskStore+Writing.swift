@@ -17,7 +17,7 @@ extension DiskStore {
   ///     is written, and the outcome says so.
   @inline(__always)
   func put(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
+    _ key: CacheKey, header: RecordHeader, payload: ByteView, through transforms: ValueTransforms,
     by observer: (any DiskStoreObserver)?, draft: ValueDraft? = nil, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
     guard !transforms.isEmpty, let bytes = try transformed(payload, transforms, key, header, draft) else {
@@ -32,7 +32,7 @@ extension DiskStore {
 
   @inline(__always)
   func putAsIs(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    _ key: CacheKey, header: RecordHeader, payload: ByteView, by observer: (any DiskStoreObserver)?,
     draft: ValueDraft? = nil, if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     try admit(.key(key.utf8))
@@ -44,8 +44,7 @@ extension DiskStore {
 
   /// Applies the transforms, once for a draft.
   func transformed(
-    _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms, _ key: CacheKey, _ header: RecordHeader,
-    _ draft: ValueDraft?
+    _ payload: ByteView, _ transforms: ValueTransforms, _ key: CacheKey, _ header: RecordHeader, _ draft: ValueDraft?
   ) throws(CacheError) -> Data? {
     guard let draft else { return try transforms.apply(to: payload, header, key) }
     return try draft.transformed(for: header) { () throws(CacheError) in
@@ -54,7 +53,7 @@ extension DiskStore {
   }
 
   private func putInline(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    _ key: CacheKey, header: RecordHeader, payload: ByteView, by observer: (any DiskStoreObserver)?,
     if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     let prepared = PreparedPut(key, header, payload)
@@ -70,7 +69,7 @@ extension DiskStore {
   }
 
   private func putSeparately(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    _ key: CacheKey, header: RecordHeader, payload: ByteView, by observer: (any DiskStoreObserver)?,
     _ draft: ValueDraft?, if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     let value: AppendedValue
@@ -89,18 +88,14 @@ extension DiskStore {
   }
 
   /// Appends a value to the value log, once for a draft.
-  func appended(
-    _ payload: UnsafeRawBufferPointer, _ key: CacheKey, _ draft: ValueDraft?
-  ) throws(CacheError) -> AppendedValue {
+  func appended(_ payload: ByteView, _ key: CacheKey, _ draft: ValueDraft?) throws(CacheError) -> AppendedValue {
     if let value = draft?.appended { return value }
     let value = try appendValue(payload, key: key)
     draft?.appended = value
     return value
   }
 
-  func appendValue(
-    _ payload: UnsafeRawBufferPointer, key: CacheKey, isAwaited: Bool = false
-  ) throws(CacheError) -> AppendedValue {
+  func appendValue(_ payload: ByteView, key: CacheKey, isAwaited: Bool = false) throws(CacheError) -> AppendedValue {
     try appending("Writing the value of \(quoted(key.string))") { (owner) throws(SystemError) in
       try database.databaseKey.withDatabaseKey(key.utf8) { (key) throws(SystemError) in
         try values.append(payload, key: key, owner: owner, isAwaited: isAwaited)
@@ -161,9 +156,7 @@ extension DiskStore {
     return outcome
   }
 
-  func removeAll(
-    withPrefix prefix: String?, by observer: (any DiskStoreObserver)?
-  ) throws(CacheError) -> WriteOutcome {
+  func removeAll(withPrefix prefix: String?, by observer: (any DiskStoreObserver)?) throws(CacheError) -> WriteOutcome {
     var isAnnounced = false
     var isDiskFull = false
     defer { if isAnnounced { database.tracker.endRemoval() } }
@@ -258,7 +251,7 @@ extension DiskStore {
   /// - Parameter expires: Nanoseconds since 1970, or 0 for never.
   @inline(__always)
   func header(
-    for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expires: Int64, cost: Int?
+    for key: CacheKey, _ format: ArchiveFormat, _ bytes: ByteView, expires: Int64, cost: Int?
   ) throws(CacheError) -> RecordHeader {
     if let cost, cost < 0 { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
     try Self.checkLengths(key.string, key.utf8.count, bytes.count)

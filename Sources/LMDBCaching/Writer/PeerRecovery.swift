@@ -205,7 +205,7 @@ final class PeerRecovery: @unchecked Sendable {
       for image in images {
         stamps[image.identifier] = try WriteSession.committedStampKey(image.identifier).withBytes {
           (key) throws(LMDBError) in
-          try txn.withValue(forKey: key) { $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0 }
+          try txn.withValue(forKey: key) { $0.count == 8 ? $0.load(as: UInt64.self) : 0 }
         }
       }
       return stamps
@@ -213,7 +213,7 @@ final class PeerRecovery: @unchecked Sendable {
     let pending = try calling(activity) { () throws(SystemError) in try pendingWrites(images, committed: committed) }
     let batch = BatchFrames(isAwaited: false)
     var stamps: [UInt64] = []
-    func remove(_ key: UnsafeRawBufferPointer, _ stamp: UInt64) {
+    func remove(_ key: ByteView, _ stamp: UInt64) {
       CacheKey.with(String(utf8: key)) { batch.remove($0) }
       stamps.append(stamp)
     }

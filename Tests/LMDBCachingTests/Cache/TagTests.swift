@@ -233,7 +233,7 @@ import Testing
             let tags = (try? EntryTags.make(tags)) ?? nil
             header.tags = tags?.hashes
             let record = withExtendedLifetime(tags) {
-              Array(key.utf8).withUnsafeBytes { utf8 in
+              Array(key.utf8).withBytes { utf8 in
                 CacheKey.with(key) { PreparedPut($0, header, utf8).record(stamp: stamp) }
               }
             }

@@ -135,7 +135,7 @@ import Testing
 
   /// The frames of each run, in order.
   static func runs(_ journal: Data) -> [[Range<Int>]] {
-    journal.withUnsafeBytes { bytes in
+    journal.withBytes { bytes in
       let image = JournalImage.read(bytes)!
       return image.runs.map { $0.frames.map(image.range) }
     }

@@ -49,7 +49,7 @@ import Testing
     var removals = PrefixRemovals()
     let long = String(repeating: "x", count: 60)
     func includes(_ key: String, since mark: UInt64) -> Bool {
-      let stored = removals.stored.withUnsafeBytes { PrefixRemovals($0) }
+      let stored = removals.stored.withBytes { PrefixRemovals($0) }
       #expect(stored.last == removals.last)
       return CacheKey.with(key) { stored.includes($0.utf8, since: mark) }
     }
@@ -60,7 +60,7 @@ import Testing
     // One transaction may remove more than are kept.
     var many = PrefixRemovals()
     many.note((0..<40).map { Array("n\($0):".utf8) }, stamp: 10)
-    let stored = many.stored.withUnsafeBytes { PrefixRemovals($0) }
+    let stored = many.stored.withBytes { PrefixRemovals($0) }
     #expect(stored.last == 10 && CacheKey.with("n39:x") { stored.includes($0.utf8, since: 9) })
     // A shorter prefix covers longer ones.
     for stamp in 11...100 { removals.note([Array("a:\(stamp)".utf8), Array("a".utf8)], stamp: 5) }

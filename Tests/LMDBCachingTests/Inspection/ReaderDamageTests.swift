@@ -151,7 +151,7 @@ import Testing
     }
     store(claim.size, 16)
     store(claim.count, 24)
-    let check = journal.withUnsafeBytes { RecordHeader.keyHash(UnsafeRawBufferPointer(rebasing: $0[..<32])) }
+    let check = journal.withBytes { RecordHeader.keyHash($0[..<32]) }
     store(check, 32)
     crashed.write(journal, to: name)
     try expectDamaged(name, in: crashed)

@@ -42,7 +42,7 @@ import Testing
 
   /// The frames of the segment in use.
   static func frames(_ journal: Data) -> [(range: Range<Int>, frame: [UInt8])] {
-    journal.withUnsafeBytes { bytes in
+    journal.withBytes { bytes in
       let image = JournalImage.read(bytes)!
       return image.frames.map { (image.range(of: $0), Array(bytes[image.range(of: $0)])) }
     }
@@ -173,7 +173,7 @@ import Testing
     var journal = crashed.contents(name)
     withUnsafeBytes(of: size.littleEndian) { journal.replaceSubrange(16..<24, with: $0) }
     // With a valid checksum.
-    let hash = journal.withUnsafeBytes { RecordHeader.keyHash(UnsafeRawBufferPointer(rebasing: $0[..<32])) }
+    let hash = journal.withBytes { RecordHeader.keyHash($0[..<32]) }
     withUnsafeBytes(of: hash.littleEndian) { journal.replaceSubrange(32..<40, with: $0) }
     crashed.write(journal, to: name)
     let contents = try Self.contents(crashed)

@@ -360,10 +360,8 @@ import Testing
     // From a process that died before its record was written.
     let dead = ValueLog(
       CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
-    try big.withUnsafeBytes { big in
-      try "nobody".utf8.withContiguousStorageIfAvailable { key in
-        _ = try dead.append(big, key: UnsafeRawBufferPointer(key), owner: 1)
-      }
+    try big.withBytes { big in
+      try Array("nobody".utf8).withBytes { key in _ = try dead.append(big, key: key, owner: 1) }
     }
     dead.close()
     directory.write(Data([1, 2, 3]), to: ValueFolder.name + "/garbage")

@@ -13,11 +13,11 @@ import Testing
     var small: [Int] = []
     var main: [Int] = []
 
-    init() { core = Core(mask: 0, arena: .passUnretained(arena)) }
+    init() { core = Core(mask: 0, arena: arena) }
 
     deinit {
-      for place in 0..<core.table.capacity where core.table.words[place] != 0 {
-        (core.table.entries + place).deinitialize(count: 1)
+      for place in 0..<core.table.capacity where core.table.word(place).pointee != 0 {
+        _ = core.table.entry(at: place).move()
       }
       core.table.deallocate(arena: core.slabs.arena)
       core.slabs.deallocate()
@@ -45,7 +45,7 @@ import Testing
 
     mutating func promote(_ key: Int) {
       let place = core.find(key, hash: hash(key))!
-      core.moveToMain(core.table.slot(at: place), core.table.entries + place)
+      core.moveToMain(core.table.slot(at: place), core.table.entry(at: place))
       small.removeAll { $0 == key }
       main.removeAll { $0 == key }
       main.insert(key, at: 0)

@@ -27,7 +27,7 @@ struct Intruder {
           try txn.withValue(forKey: key) { (value) throws(LMDBError) in [UInt8](value) }
         }
       }
-      let record = bytes?.withUnsafeBytes { record in
+      let record = bytes?.withBytes { record in
         RecordHeader(record).map {
           Record(
             header: $0.detached, tags: $0.tags.map(EntryTags.init(copying:)), payload: Array($0.payload(of: record)))
@@ -43,21 +43,17 @@ struct Intruder {
     var header = record.header
     header.tags = record.tags?.hashes
     let keyBytes = Array(key.utf8)
-    let bytes = keyBytes.withUnsafeBytes { key in
-      record.payload.withUnsafeBytes { payload in
-        [UInt8](unsafeUninitializedCapacity: header.payloadOffset + payload.count) { buffer, count in
-          let base = UnsafeMutableRawPointer(buffer.baseAddress!)
-          header.write(to: base, keyHash: RecordHeader.keyHash(key), payloadHash: RecordHeader.payloadHash(payload))
-          UnsafeMutableRawBufferPointer(start: base + header.payloadOffset, count: payload.count).copyMemory(
-            from: payload)
-          count = header.payloadOffset + payload.count
-        }
+    var bytes = [UInt8](repeating: 0, count: header.payloadOffset) + record.payload
+    record.payload.withBytes { payload in
+      bytes.withMutableBytes { bytes in
+        header.write(
+          to: bytes, keyHash: keyBytes.withBytes(RecordHeader.keyHash), payloadHash: RecordHeader.payloadHash(payload))
       }
     }
     try inDatabase { environment in
       let txn = try environment.beginWrite()
-      try keyBytes.withUnsafeBytes { key in
-        try bytes.withUnsafeBytes { value in
+      try keyBytes.withBytes { key in
+        try bytes.withBytes { value in
           let old = try txn.withValue(forKey: key) { (value) throws(LMDBError) in [UInt8](value) }
           try txn.put(value, forKey: key)
           try putMetadata(replacing: old ?? [], by: value, in: txn)
@@ -69,21 +65,19 @@ struct Intruder {
 
   /// Adjusts the cache's totals, because a mismatch would count as damage and rebuild the cache.
   private func putMetadata(
-    replacing old: [UInt8], by new: UnsafeRawBufferPointer, in txn: borrowing WriteTransaction
+    replacing old: [UInt8], by new: ByteView, in txn: borrowing WriteTransaction
   ) throws {
-    try CacheMetadata.key.withUnsafeBytes { key in
+    try CacheMetadata.key.withBytes { key in
       let found = try txn.withValue(forKey: key) { (value) throws(LMDBError) in [UInt8](value) }
-      guard let found, case .metadata(var metadata) = found.withUnsafeBytes({ CacheMetadata.read($0) }) else {
+      guard let found, case .metadata(var metadata) = found.withBytes({ CacheMetadata.read($0) }) else {
         throw CacheError(.corruptedRecord, "There is no metadata.")
       }
-      old.withUnsafeBytes { old in
+      old.withBytes { old in
         if let header = RecordHeader(old) { metadata.subtract(header) }
         metadata.replace(RecordHeader.digest(of: old), by: RecordHeader.digest(of: new))
       }
       if let header = RecordHeader(new) { metadata.add(header) }
-      var written = [UInt8](repeating: 0, count: CacheMetadata.size)
-      written.withUnsafeMutableBytes { metadata.write(to: $0) }
-      try written.withUnsafeBytes { try txn.put($0, forKey: key) }
+      try metadata.stored.withBytes { try txn.put($0, forKey: key) }
     }
   }
 

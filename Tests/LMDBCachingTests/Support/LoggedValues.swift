@@ -43,8 +43,8 @@ struct LoggedValues {
   }
 
   func append(_ number: Int, to log: ValueLog) throws -> AppendedValue {
-    try value(number).withUnsafeBytes { value in
-      try Array("key".utf8).withUnsafeBytes { try log.append(value, key: $0, owner: 1) }
+    try value(number).withBytes { value in
+      try Array("key".utf8).withBytes { try log.append(value, key: $0, owner: 1) }
     }
   }
 
