@@ -78,7 +78,7 @@ let package = Package(
         .product(name: "Metrics", package: "swift-metrics"),
         .target(name: "CZstd", condition: .when(traits: ["Compression"])),
         .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
-      ]),
+      ], swiftSettings: strict),
     // The cache of a fleet: any client of a Redis server can be its tier.
     .target(
       name: "LMDBCachingRemote",

@@ -399,7 +399,7 @@ extension LMDBCache {
   /// Reads a value without a memory tier.
   @inlinable
   func diskValue<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    if type == Data.self, let data = try data(key) { return unsafeBitCast(data, to: type) }
+    if type == Data.self, let data = try data(key) { return unsafe unsafeBitCast(data, to: type) }
     var value: V?
     try visit(key) { (format, bytes) throws(CacheError) in value = try Self.decode(type, format, bytes, key) }
     return value

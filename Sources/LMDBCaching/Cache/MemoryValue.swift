@@ -26,7 +26,7 @@ class MemoryValue: @unchecked Sendable {
 extension MemoryValue {
   /// The value, whose ``type`` the caller has compared with this one.
   @inlinable @inline(__always)
-  func value<V>(_ type: V.Type) -> V { unsafeDowncast(self, to: TypedMemoryValue<V>.self).value }
+  func value<V>(_ type: V.Type) -> V { unsafe unsafeDowncast(self, to: TypedMemoryValue<V>.self).value }
 }
 
 enum TaggedLook {

@@ -245,7 +245,7 @@ final class CacheContents {
   init(checksRecords: Bool = false) { self.checksRecords = checksRecords }
 
   func note(_ key: UnsafeRawBufferPointer, _ value: DataFileValue) {
-    let (key, record) = (ByteView(key), ByteView(value.beginning))
+    let (key, record) = unsafe (ByteView(key), ByteView(value.beginning))
     if key.first == DatabaseKey.reservedMarker {
       if key.elementsEqual(CacheMetadata.key) { metadata = CacheMetadata.read(record) }
       return

@@ -163,14 +163,14 @@ enum DatabaseExamination {
   init(directory: Directory, activity: String) throws(CacheError) {
     do throws(DataFileError) {
       let contents = CacheContents()
-      let file = try DataFileVerifier.verify(directory: directory.pathForC, visit: contents.note)
+      let file = try unsafe DataFileVerifier.verify(directory: directory.pathForC, visit: contents.note)
       switch contents.judgement {
       case .sound: self = .sound(file, contents)
       case .other: self = .newerVersion
       case .damaged(let reason):
         // A single damaged record affects only its own entry, and reading it reports the damage.
         let closely = CacheContents(checksRecords: true)
-        _ = try DataFileVerifier.verify(directory: directory.pathForC, visit: closely.note)
+        _ = try unsafe DataFileVerifier.verify(directory: directory.pathForC, visit: closely.note)
         self =
           closely.hasMetadata && closely.damagedRecords > 0
           ? .sound(file, closely) : .wrongContents(reason)

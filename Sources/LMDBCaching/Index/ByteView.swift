@@ -16,15 +16,15 @@ struct ByteView: Sequence, @unchecked Sendable {
   @usableFromInline let buffer: UnsafeRawBufferPointer
 
   @inline(__always)
-  init(_ buffer: UnsafeRawBufferPointer) { self.buffer = buffer }
+  init(_ buffer: UnsafeRawBufferPointer) { unsafe self.buffer = unsafe buffer }
 
   @inline(__always)
-  init(_ bytes: MutableByteView) { buffer = UnsafeRawBufferPointer(bytes.buffer) }
+  init(_ bytes: MutableByteView) { unsafe buffer = unsafe UnsafeRawBufferPointer(bytes.buffer) }
 
-  static var empty: ByteView { ByteView(UnsafeRawBufferPointer(start: nil, count: 0)) }
+  static var empty: ByteView { unsafe ByteView(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
   @inlinable @inline(__always)
-  var count: Int { buffer.count }
+  var count: Int { unsafe buffer.count }
   var isEmpty: Bool { count == 0 }
   var first: UInt8? { isEmpty ? nil : self[0] }
 
@@ -33,7 +33,7 @@ struct ByteView: Sequence, @unchecked Sendable {
 
   @inline(__always)
   subscript(range: some RangeExpression<Int>) -> ByteView {
-    ByteView(UnsafeRawBufferPointer(rebasing: buffer[range.checked(within: count)]))
+    unsafe ByteView(UnsafeRawBufferPointer(rebasing: buffer[range.checked(within: count)]))
   }
 
   /// At most that many bytes.
@@ -48,47 +48,51 @@ struct ByteView: Sequence, @unchecked Sendable {
   @inline(__always)
   func loadBits<T: BitwiseCopyable>(_ offset: Int = 0, as type: T.Type = T.self) -> T {
     precondition(offset >= 0 && offset <= count &- MemoryLayout<T>.size)
-    return buffer.loadUnaligned(fromByteOffset: offset, as: T.self)
+    return unsafe buffer.loadUnaligned(fromByteOffset: offset, as: T.self)
   }
 
   /// XXH3; ``wideHash(seed:)`` is the same, and faster for 512 bytes and more.
   @inline(__always)
-  func hash(seed: UInt64) -> UInt64 { cxxhash_64(buffer.baseAddress, count, seed) }
+  func hash(seed: UInt64) -> UInt64 { unsafe cxxhash_64(buffer.baseAddress, count, seed) }
 
   @inline(__always)
-  func wideHash(seed: UInt64) -> UInt64 { cxxhash_wide_64(buffer.baseAddress, count, seed) }
+  func wideHash(seed: UInt64) -> UInt64 { unsafe cxxhash_wide_64(buffer.baseAddress, count, seed) }
 
   /// Uses memcmp; `elementsEqual` compares byte by byte.
   @inline(__always)
   func elementsEqual(fast other: ByteView) -> Bool {
-    count == other.count && buffer.hasPrefix(other.buffer)
+    unsafe count == other.count && buffer.hasPrefix(other.buffer)
   }
 
   @inline(__always)
-  func hasPrefix(_ prefix: ByteView) -> Bool { buffer.hasPrefix(prefix.buffer) }
+  func hasPrefix(_ prefix: ByteView) -> Bool { unsafe buffer.hasPrefix(prefix.buffer) }
 
   /// The order of LMDB's keys.
   @inline(__always)
-  func precedes(_ other: ByteView) -> Bool { buffer.precedes(other.buffer) }
+  func precedes(_ other: ByteView) -> Bool { unsafe buffer.precedes(other.buffer) }
 
-  func sharedPrefix(with other: ByteView, limit: Int) -> Int { buffer.sharedPrefix(with: other.buffer, limit: limit) }
+  func sharedPrefix(with other: ByteView, limit: Int) -> Int {
+    unsafe buffer.sharedPrefix(with: other.buffer, limit: limit)
+  }
 
   /// Where it begins within `whole`, a part of which it is.
   func offset(in whole: ByteView) -> Int {
-    let offset = UInt(bitPattern: buffer.baseAddress) &- UInt(bitPattern: whole.buffer.baseAddress)
+    let offset = unsafe UInt(bitPattern: buffer.baseAddress) &- UInt(bitPattern: whole.buffer.baseAddress)
     precondition(offset <= UInt(whole.count))
     return Int(offset)
   }
 
   @usableFromInline
-  func makeIterator() -> UnsafeRawBufferPointer.Iterator { buffer.makeIterator() }
+  func makeIterator() -> LazyMapSequence<Range<Int>, UInt8>.Iterator {
+    (0..<count).lazy.map { self[$0] }.makeIterator()
+  }
 
   @usableFromInline
   var underestimatedCount: Int { count }
 
   @usableFromInline
   func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
-    try body(buffer.assumingMemoryBound(to: UInt8.self))
+    try unsafe body(buffer.assumingMemoryBound(to: UInt8.self))
   }
 }
 
@@ -98,44 +102,44 @@ struct MutableByteView {
   let buffer: UnsafeMutableRawBufferPointer
 
   @inline(__always)
-  init(_ buffer: UnsafeMutableRawBufferPointer) { self.buffer = buffer }
+  init(_ buffer: UnsafeMutableRawBufferPointer) { unsafe self.buffer = unsafe buffer }
 
   @inline(__always)
   init(start: UnsafeMutableRawPointer?, count: Int) {
-    buffer = UnsafeMutableRawBufferPointer(start: start, count: count)
+    unsafe buffer = unsafe UnsafeMutableRawBufferPointer(start: start, count: count)
   }
 
-  static var empty: MutableByteView { MutableByteView(start: nil, count: 0) }
+  static var empty: MutableByteView { unsafe MutableByteView(start: nil, count: 0) }
 
   @inline(__always)
-  var count: Int { buffer.count }
+  var count: Int { unsafe buffer.count }
 
   @inline(__always)
   subscript(range: some RangeExpression<Int>) -> MutableByteView {
-    MutableByteView(UnsafeMutableRawBufferPointer(rebasing: buffer[range.checked(within: count)]))
+    unsafe MutableByteView(UnsafeMutableRawBufferPointer(rebasing: buffer[range.checked(within: count)]))
   }
 
   /// Writes a number, little endian.
   @inline(__always)
   func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int = 0) {
     precondition(offset >= 0 && offset <= count &- MemoryLayout<T>.size)
-    buffer.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+    unsafe buffer.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
 
   @inline(__always)
   func copy(_ bytes: ByteView, at offset: Int = 0) {
     precondition(offset >= 0 && offset <= count &- bytes.count)
-    guard let base = buffer.baseAddress, let source = bytes.buffer.baseAddress else { return }
-    (base + offset).copyMemory(from: source, byteCount: bytes.count)
+    guard let base = unsafe buffer.baseAddress, let source = unsafe bytes.buffer.baseAddress else { return }
+    unsafe (base + offset).copyMemory(from: source, byteCount: bytes.count)
   }
 
   /// An aligned word that other processes may write.
   func atomic(at offset: Int) -> MemoryReference<Atomic<UInt32>> {
     precondition(offset >= 0 && offset <= count &- 4 && offset % 4 == 0)
-    return MemoryReference((buffer.baseAddress! + offset).assumingMemoryBound(to: Atomic<UInt32>.self))
+    return unsafe MemoryReference((buffer.baseAddress! + offset).assumingMemoryBound(to: Atomic<UInt32>.self))
   }
 
-  func clear() { buffer.initializeMemory(as: UInt8.self, repeating: 0) }
+  func clear() { unsafe buffer.initializeMemory(as: UInt8.self, repeating: 0) }
 }
 
 /// Memory from `malloc`, aligned to 16, that is freed at the end, or becomes `Data` without a copy.
@@ -148,10 +152,10 @@ struct OwnedBytes: ~Copyable {
 
   /// For a size that a file claims.
   init(count: Int, for path: String) throws(SystemError) {
-    memory = MutableByteView(try .allocated(byteCount: count, for: path))
+    memory = unsafe MutableByteView(try .allocated(byteCount: count, for: path))
   }
 
-  deinit { free(memory.buffer.baseAddress) }
+  deinit { unsafe free(memory.buffer.baseAddress) }
 
   @inline(__always)
   var bytes: ByteView { ByteView(memory) }
@@ -159,14 +163,16 @@ struct OwnedBytes: ~Copyable {
   /// Grows to that size, or to twice the present one; keeps the contents.
   mutating func grow(to count: Int) {
     let count = max(count, 2 * memory.count)
-    guard let moved = realloc(memory.buffer.baseAddress, count) else { fatalError("no memory for \(count) bytes") }
-    memory = MutableByteView(start: moved, count: count)
+    guard let moved = unsafe realloc(memory.buffer.baseAddress, count) else {
+      fatalError("no memory for \(count) bytes")
+    }
+    memory = unsafe MutableByteView(start: moved, count: count)
   }
 
   /// Replaces the contents.
   @inline(__always)
   mutating func copy(_ source: ByteView) {
-    free(memory.buffer.baseAddress)
+    unsafe free(memory.buffer.baseAddress)
     memory = .empty
     if source.isEmpty { return }
     grow(to: source.count)
@@ -175,9 +181,9 @@ struct OwnedBytes: ~Copyable {
 
   @inline(__always)
   mutating func takeData() -> Data {
-    guard let base = memory.buffer.baseAddress else { return Data() }
+    guard let base = unsafe memory.buffer.baseAddress else { return Data() }
     defer { memory = .empty }
-    return Data(bytesNoCopy: base, count: memory.count, deallocator: .free)
+    return unsafe Data(bytesNoCopy: base, count: memory.count, deallocator: .free)
   }
 }
 
@@ -192,25 +198,25 @@ extension RangeExpression<Int> {
 
 extension [UInt8] {
   @inline(__always)
-  init(_ bytes: ByteView) { self.init(bytes.buffer) }
+  init(_ bytes: ByteView) { unsafe self.init(bytes.buffer) }
 }
 
 extension Data {
   @inline(__always)
-  init(_ bytes: ByteView) { self.init(bytes.buffer) }
+  init(_ bytes: ByteView) { unsafe self.init(bytes.buffer) }
 }
 
 extension String {
   /// Replaces invalid UTF-8. Bytes bound to a type take three quarters of the time of raw ones.
   @inline(__always)
   init(utf8 bytes: ByteView) {
-    self.init(decoding: bytes.buffer.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+    unsafe self.init(decoding: bytes.buffer.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
   }
 }
 
 extension FixedWidthInteger {
   /// The bytes in memory.
-  var bytes: [UInt8] { withUnsafeBytes(of: self) { Array($0) } }
+  var bytes: [UInt8] { unsafe withUnsafeBytes(of: self) { unsafe Array($0) } }
 }
 
 // MARK: The functions of LMDB
@@ -218,23 +224,26 @@ extension FixedWidthInteger {
 extension EntryTransaction where Self: ~Copyable {
   @inline(__always)
   func withValue<R>(forKey key: ByteView, _ body: (ByteView) throws(LMDBError) -> R) throws(LMDBError) -> R? {
-    try withValue(forKey: key.buffer, in: .main) { (value) throws(LMDBError) in try body(ByteView(value)) }
+    try unsafe withValue(forKey: key.buffer, in: .main) { (value) throws(LMDBError) in try unsafe body(ByteView(value))
+    }
   }
 }
 
 extension WriteTransaction {
-  func put(_ value: ByteView, forKey key: ByteView) throws(LMDBError) { try put(value.buffer, forKey: key.buffer) }
+  func put(_ value: ByteView, forKey key: ByteView) throws(LMDBError) {
+    try unsafe put(value.buffer, forKey: key.buffer)
+  }
 
-  func remove(forKey key: ByteView) throws(LMDBError) -> Bool { try remove(forKey: key.buffer) }
+  func remove(forKey key: ByteView) throws(LMDBError) -> Bool { try unsafe remove(forKey: key.buffer) }
 }
 
 extension Cursor {
-  func seek(toKeyAtOrAfter key: ByteView) throws(LMDBError) -> Entry? { try seek(toKeyAtOrAfter: key.buffer) }
+  func seek(toKeyAtOrAfter key: ByteView) throws(LMDBError) -> Entry? { try unsafe seek(toKeyAtOrAfter: key.buffer) }
 }
 
 extension Cursor.Entry {
-  var keyBytes: ByteView { ByteView(key) }
-  var valueBytes: ByteView { ByteView(value) }
+  var keyBytes: ByteView { unsafe ByteView(key) }
+  var valueBytes: ByteView { unsafe ByteView(value) }
 }
 
 // The standard library's closures over bytes rethrow any error; these keep its type.
@@ -242,30 +251,31 @@ extension Cursor.Entry {
 extension ContiguousBytes {
   @inline(__always)
   func withBytes<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
-    try withUnsafeBytes { bytes in outcome { () throws(E) in try body(ByteView(bytes)) } }.get()
+    try unsafe withUnsafeBytes { bytes in outcome { () throws(E) in try unsafe body(ByteView(bytes)) } }.get()
   }
 }
 
 extension [UInt8] {
   @inline(__always)
   mutating func withMutableBytes<R, E: Error>(_ body: (MutableByteView) throws(E) -> R) throws(E) -> R {
-    try withUnsafeMutableBytes { bytes in outcome { () throws(E) in try body(MutableByteView(bytes)) } }.get()
+    try unsafe withUnsafeMutableBytes { bytes in outcome { () throws(E) in try unsafe body(MutableByteView(bytes)) } }
+      .get()
   }
 }
 
 /// A stack buffer aligned to 16.
 @inline(__always)
 func withStackBytes<R, E: Error>(_ count: Int, _ body: (MutableByteView) throws(E) -> R) throws(E) -> R {
-  try withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { bytes in
-    outcome { () throws(E) in try body(MutableByteView(bytes)) }
+  try unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { bytes in
+    outcome { () throws(E) in try unsafe body(MutableByteView(bytes)) }
   }.get()
 }
 
 /// The UTF-8 bytes that identify a cache key, without a copy for native strings.
 @inline(__always)
 func withUTF8Bytes<R, E: Error>(of string: String, _ body: (ByteView) throws(E) -> R) throws(E) -> R {
-  let fast = string.utf8.withContiguousStorageIfAvailable { bytes in
-    outcome { () throws(E) in try body(ByteView(UnsafeRawBufferPointer(bytes))) }
+  let fast = unsafe string.utf8.withContiguousStorageIfAvailable { bytes in
+    outcome { () throws(E) in try unsafe body(ByteView(UnsafeRawBufferPointer(bytes))) }
   }
   if let fast { return try fast.get() }
   return try Array(string.utf8).withBytes(body)

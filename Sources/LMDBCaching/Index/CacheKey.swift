@@ -30,7 +30,7 @@ struct DatabaseKey: Sendable {
 
   /// 128-bit XXH3, or a test's function.
   var digest: @Sendable (ByteView) -> (UInt64, UInt64) = { key in
-    let digest = cxxhash_128(key.buffer.baseAddress, key.count)
+    let digest = unsafe cxxhash_128(key.buffer.baseAddress, key.count)
     return (digest.low, digest.high)
   }
 
@@ -78,12 +78,12 @@ struct DatabaseKey: Sendable {
 struct OwnedKeys: ~Copyable {
   private var memory: [MutableByteView] = []
 
-  deinit { for key in memory { key.buffer.deallocate() } }
+  deinit { for key in memory { unsafe key.buffer.deallocate() } }
 
   /// The database key of `key`, valid as long as both.
   mutating func databaseKey(of key: ByteView, _ databaseKey: DatabaseKey) -> ByteView {
     if DatabaseKey.isPlain(key) { return key }
-    let own = MutableByteView(.allocate(byteCount: DatabaseKey.maximumLength, alignment: 1))
+    let own = unsafe MutableByteView(.allocate(byteCount: DatabaseKey.maximumLength, alignment: 1))
     memory.append(own)
     return ByteView(own[..<databaseKey.write(key, to: own)])
   }
@@ -163,7 +163,7 @@ package enum KeyIdentity {
   @inlinable @inline(__always)
   package static func hash<Key: Hashable>(_ key: Key, seed: UInt64) -> UInt64 {
     if Key.self == String.self {
-      return hash(string: unsafeBitCast(key, to: String.self), seed: seed)
+      return unsafe hash(string: unsafeBitCast(key, to: String.self), seed: seed)
     }
     let hash = UInt64(truncatingIfNeeded: key.hashValue)
     // A 32-bit platform's hash would leave the upper half, which selects the shard, empty.
@@ -172,7 +172,9 @@ package enum KeyIdentity {
 
   @inlinable @inline(__always)
   static func hash(string: String, seed: UInt64) -> UInt64 {
-    if let hash = string.utf8.withContiguousStorageIfAvailable({ cxxhash_64($0.baseAddress, $0.count, seed) }) {
+    if let hash = unsafe string.utf8.withContiguousStorageIfAvailable({
+      unsafe cxxhash_64($0.baseAddress, $0.count, seed)
+    }) {
       return hash
     }
     return hash(bridged: string, seed: seed)
@@ -182,13 +184,13 @@ package enum KeyIdentity {
   @usableFromInline @inline(never)
   static func hash(bridged string: String, seed: UInt64) -> UInt64 {
     var copy = string
-    return copy.withUTF8 { cxxhash_64($0.baseAddress, $0.count, seed) }
+    return copy.withUTF8 { unsafe cxxhash_64($0.baseAddress, $0.count, seed) }
   }
 
   @inlinable @inline(__always)
   package static func same<Key: Hashable>(_ a: Key, _ b: Key) -> Bool {
     if Key.self == String.self {
-      return same(string: unsafeBitCast(a, to: String.self), unsafeBitCast(b, to: String.self))
+      return unsafe same(string: unsafeBitCast(a, to: String.self), unsafeBitCast(b, to: String.self))
     }
     return a == b
   }
@@ -196,15 +198,15 @@ package enum KeyIdentity {
   @inlinable @inline(__always)
   static func same(string a: String, _ b: String) -> Bool {
     // The same small string or storage.
-    if unsafeBitCast(a, to: RawString.self) == unsafeBitCast(b, to: RawString.self) { return true }
+    if unsafe unsafeBitCast(a, to: RawString.self) == unsafeBitCast(b, to: RawString.self) { return true }
     return sameBytes(a, b)
   }
 
   @inlinable @inline(__always)
   static func sameBytes(_ a: String, _ b: String) -> Bool {
-    let same = a.utf8.withContiguousStorageIfAvailable { a in
-      b.utf8.withContiguousStorageIfAvailable { b in
-        a.count == b.count && equal(a.baseAddress, b.baseAddress, a.count)
+    let same = unsafe a.utf8.withContiguousStorageIfAvailable { a in
+      unsafe b.utf8.withContiguousStorageIfAvailable { b in
+        unsafe a.count == b.count && equal(a.baseAddress, b.baseAddress, a.count)
       }
     }
     if case .some(.some(let same)) = same { return same }
@@ -219,28 +221,28 @@ package enum KeyIdentity {
   /// `memcmp(…) == 0` for usual key lengths, without the call.
   @inlinable @inline(__always)
   static func equal(_ a: UnsafePointer<UInt8>?, _ b: UnsafePointer<UInt8>?, _ count: Int) -> Bool {
-    guard let a, let b else { return true }
-    let x = UnsafeRawPointer(a)
-    let y = UnsafeRawPointer(b)
-    if count < 8 { return equalShort(a, b, count) }
+    guard let a = unsafe a, let b = unsafe b else { return true }
+    let x = unsafe UnsafeRawPointer(a)
+    let y = unsafe UnsafeRawPointer(b)
+    if count < 8 { return unsafe equalShort(a, b, count) }
     // Whole words; the last overlaps its predecessor.
     var offset = 0
     let last = count &- 8
     while offset < last {
-      if x.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if unsafe x.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
         != y.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       {
         return false
       }
       offset &+= 8
     }
-    return x.loadUnaligned(fromByteOffset: last, as: UInt64.self)
+    return unsafe x.loadUnaligned(fromByteOffset: last, as: UInt64.self)
       == y.loadUnaligned(fromByteOffset: last, as: UInt64.self)
   }
 
   @usableFromInline @inline(never)
   static func equalShort(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-    for index in 0..<count where a[index] != b[index] { return false }
+    for index in 0..<count where unsafe a[index] != b[index] { return false }
     return true
   }
 

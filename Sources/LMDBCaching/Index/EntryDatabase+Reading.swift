@@ -9,7 +9,7 @@ extension EntryDatabase {
   func record<P>(_ key: CacheKey, copy: (ByteView) -> P) throws(CacheError) -> StoredRecord<P>? {
     try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-        environment.prefetch(databaseKey.buffer)
+        unsafe environment.prefetch(databaseKey.buffer)
         return try environment.withReadTransaction { (txn) throws(LMDBError) in
           try stored(key, databaseKey, in: txn, copy)
         }
@@ -88,7 +88,7 @@ extension EntryDatabase {
   func borrowRecord<R>(_ key: CacheKey, _ body: (ByteView) -> R) throws(CacheError) -> R? {
     try accessing("Reading \(quoted(key.string))") {
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> R? in
-        environment.prefetch(databaseKey.buffer)
+        unsafe environment.prefetch(databaseKey.buffer)
         return try environment.withReadTransaction { (txn) throws(LMDBError) -> R? in
           try txn.withValue(forKey: databaseKey, body)
         }
@@ -139,8 +139,8 @@ extension EntryDatabase {
       var start = 0
       while start < numbers.count {
         let group = numbers[start..<min(start + ReadTransaction.togetherLimit, numbers.count)]
-        let result = try withDatabaseKeys(of: group, keys) { (databaseKeys) throws(LMDBError) in
-          try find(databaseKeys, group, keys, position, in: txn, body)
+        let result = try unsafe withDatabaseKeys(of: group, keys) { (databaseKeys) throws(LMDBError) in
+          try unsafe find(databaseKeys, group, keys, position, in: txn, body)
         }
         if case .failure = result { return result }
         start = group.endIndex
@@ -154,16 +154,16 @@ extension EntryDatabase {
     _ position: UInt64, in txn: borrowing ReadTransaction, _ body: (Int, StoredRecord<ByteView>) -> Void
   ) throws(LMDBError) -> Result<Void, CacheError> {
     // On the stack, sized to the keys.
-    let room = databaseKeys.count * MemoryLayout<UnsafeRawBufferPointer?>.stride
+    let room = unsafe databaseKeys.count * MemoryLayout<UnsafeRawBufferPointer?>.stride
     return try withStackBytes(room) { (bytes) throws(LMDBError) in
-      let found = bytes.buffer.bindMemory(to: UnsafeRawBufferPointer?.self)
-      found.initialize(repeating: nil)
-      try txn.find(databaseKeys, found)
+      let found = unsafe bytes.buffer.bindMemory(to: UnsafeRawBufferPointer?.self)
+      unsafe found.initialize(repeating: nil)
+      try unsafe txn.find(databaseKeys, found)
       return outcome { () throws(CacheError) in
-        for (number, bytes) in zip(numbers, found) {
-          guard let bytes else { continue }
+        for unsafe(number, bytes) in unsafe zip(numbers, found) {
+          guard let bytes = unsafe bytes else { continue }
           let record = try CacheKey.with(keys[number]) { (key) throws(CacheError) in
-            try parse(ByteView(bytes), key, position) { $0 }
+            try unsafe parse(ByteView(bytes), key, position) { $0 }
           }
           if let record { body(number, record) }
         }
@@ -178,9 +178,9 @@ extension EntryDatabase {
     // Copied, because only one string's bytes are valid at a time.
     var room = 0
     for number in numbers { room += min(max(1, keys[number].utf8.count), DatabaseKey.maximumLength) }
-    let table = numbers.count * MemoryLayout<UnsafeRawBufferPointer>.stride
+    let table = unsafe numbers.count * MemoryLayout<UnsafeRawBufferPointer>.stride
     return try withStackBytes(table + room) { (memory) throws(LMDBError) in
-      let databaseKeys = memory[..<table].buffer.bindMemory(to: UnsafeRawBufferPointer.self)
+      let databaseKeys = unsafe memory[..<table].buffer.bindMemory(to: UnsafeRawBufferPointer.self)
       var rest = memory[table...]
       for (place, number) in numbers.enumerated() {
         let count = CacheKey.with(keys[number]) { key in
@@ -189,10 +189,10 @@ extension EntryDatabase {
             return bytes.count
           }
         }
-        databaseKeys.initializeElement(at: place, to: ByteView(rest[..<count]).buffer)
+        unsafe databaseKeys.initializeElement(at: place, to: ByteView(rest[..<count]).buffer)
         rest = rest[count...]
       }
-      return try body(UnsafeBufferPointer(databaseKeys))
+      return try unsafe body(UnsafeBufferPointer(databaseKeys))
     }
   }
 }

@@ -191,11 +191,11 @@ final class AtomicTable: Sendable {
   let words: AtomicWords
 
   init(count: Int) {
-    words = AtomicWords(base: .allocate(capacity: count), count: count)
+    words = unsafe AtomicWords(base: .allocate(capacity: count), count: count)
     for index in 0..<count { words[index].initialize(to: Atomic(0)) }
   }
 
-  deinit { words.base.deallocate() }
+  deinit { unsafe words.base.deallocate() }
 }
 
 /// The words of an ``AtomicTable``, without a reference to it.
@@ -207,6 +207,6 @@ struct AtomicWords: Sendable {
   @inlinable @inline(__always)
   subscript(index: Int) -> MemoryReference<Atomic<UInt64>> {
     precondition(index >= 0 && index < count)
-    return MemoryReference(base + index)
+    return unsafe MemoryReference(base + index)
   }
 }

@@ -275,7 +275,7 @@ final class RecordReader: Sendable {
         if header.expires != 0, header.isExpired(at: clock.now) { return nil }
         if let pointer = ValuePointer(in: bytes, header) {
           do throws(SystemError) {
-            switch try values.withValue(pointer, { body($0.buffer.bytes) }) {
+            switch try values.withValue(pointer, { unsafe body($0.buffer.bytes) }) {
             case .value: break
             case .missing: return nil
             case .damaged: return database.corrupted(key.string)
@@ -284,7 +284,7 @@ final class RecordReader: Sendable {
             return CacheError(error, during: Self.readingValue(key.string))
           }
         } else {
-          body(header.payload(of: bytes).buffer.bytes)
+          unsafe body(header.payload(of: bytes).buffer.bytes)
         }
         recency.note(key.string, recorded: header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
         isFound = true
@@ -294,7 +294,7 @@ final class RecordReader: Sendable {
     }
     if isElsewhere {
       // Copy if it is pending, transformed, tagged, under a digest, or not in memory. `readData` counts the access.
-      if let record = try readData(key) { record.payload.withBytes { body($0.buffer.bytes) } }
+      if let record = try readData(key) { record.payload.withBytes { unsafe body($0.buffer.bytes) } }
     } else if isFound {
       counters.hits.increment()
     } else {

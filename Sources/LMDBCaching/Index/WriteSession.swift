@@ -45,16 +45,16 @@ struct WriteSession: ~Copyable {
     var old: RecordHeader?
     var oldPointer: ValuePointer?
     var oldDigest: UInt64 = 0
-    _ = try txn.upsert(
+    _ = try unsafe txn.upsert(
       forKey: key.buffer, size: record.count,
       existing: { bytes in
-        let bytes = ByteView(bytes)
+        let bytes = unsafe ByteView(bytes)
         old = RecordHeader(bytes)
         oldDigest = RecordHeader.digest(of: bytes)
         oldPointer = ValuePointer(in: bytes, old)
         return true
       },
-      fill: { MutableByteView($0).copy(record) })
+      fill: { unsafe MutableByteView($0).copy(record) })
     if let old { metadata.subtract(old) } else if oldDigest != 0 { metadata.subtractUnreadable() }
     if let oldPointer { release(oldPointer, key) }
     if let pointer = ValuePointer(in: record, header) { use(pointer, key) }

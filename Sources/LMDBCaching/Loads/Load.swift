@@ -129,7 +129,7 @@ final class Load: Sendable {
   fileprivate var isRunningHere: Bool { isRunning && task.load(ordering: .acquiring) == Self.currentTask }
 
   /// A number that no other task has that is alive; 0 outside of tasks.
-  fileprivate static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue } ?? 0 }
+  fileprivate static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue } ?? 0 }
 
   // MARK: Writes of the key
 

@@ -71,7 +71,7 @@ package final class ThreadExecutor: TaskExecutor, @unchecked Sendable {
   private func run() {
     while let step = next() {
       switch step {
-      case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+      case .job(let job): unsafe job.runSynchronously(on: asUnownedTaskExecutor())
       case .alarm(let alarm): alarm.ring()
       }
     }

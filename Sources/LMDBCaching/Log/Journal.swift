@@ -44,8 +44,8 @@ final class Journal: @unchecked Sendable {
   // Behind a pointer: a class property's run-time exclusivity check costs as much as the lock.
   private let stateMemory: MemoryReference<State>
   var state: State {
-    @inline(__always) unsafeAddress { UnsafePointer(stateMemory.pointer) }
-    @inline(__always) unsafeMutableAddress { stateMemory.pointer }
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(stateMemory.pointer) }
+    @inline(__always) unsafeMutableAddress { unsafe stateMemory.pointer }
   }
 
   struct State: ~Copyable {

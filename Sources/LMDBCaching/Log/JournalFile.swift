@@ -42,7 +42,7 @@ struct JournalFile: ~Copyable {
     let name = JournalName.of(identifier)
     let map = try Self.map(lock.file, segmentSize, name, in: folder)
     identity = try lock.file.identity()
-    let header = MutableByteView(start: map.base, count: Self.headerSize)
+    let header = unsafe MutableByteView(start: map.base, count: Self.headerSize)
     Self.writeHeader(
       to: header, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount, boot: .current)
     // Until this process knows that it is alone.
@@ -110,7 +110,7 @@ struct JournalFile: ~Copyable {
 
   /// Whether its process is the only one that has the cache open.
   var exclusiveUse: ExclusiveUse {
-    ExclusiveUse(journal: MutableByteView(start: map.base, count: Self.headerSize))
+    unsafe ExclusiveUse(journal: MutableByteView(start: map.base, count: Self.headerSize))
   }
 
   var location: (identifier: UInt64, identity: FileIdentity) { (identifier, identity) }

@@ -318,8 +318,8 @@ struct PreparedPut {
   }
 
   func record(stamp: UInt64) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: recordLength) { record, count in
-      write(to: MutableByteView(UnsafeMutableRawBufferPointer(record)), stamp: stamp)
+    unsafe [UInt8](unsafeUninitializedCapacity: recordLength) { record, count in
+      unsafe write(to: MutableByteView(UnsafeMutableRawBufferPointer(record)), stamp: stamp)
       count = recordLength
     }
   }

@@ -34,7 +34,7 @@ final class JournalImage {
   static func read(_ file: borrowing File) throws(SystemError) -> JournalImage? {
     let status = try file.status()
     return try read(size: status.size, identity: status.identity) { (bytes, offset) throws(SystemError) in
-      try file.readPart(bytes.buffer, at: offset)
+      try unsafe file.readPart(bytes.buffer, at: offset)
     }
   }
 
@@ -56,10 +56,10 @@ final class JournalImage {
     let isTooLarge = size > JournalFile.maximumSize
     let capacity = isTooLarge ? JournalFile.headerSize : size
     // Pages that are never written to take no memory.
-    guard let memory = calloc(1, max(capacity, JournalFile.headerSize)) else {
+    guard let memory = unsafe calloc(1, max(capacity, JournalFile.headerSize)) else {
       throw SystemError("malloc", JournalName.folder, errno: ENOMEM)
     }
-    let contents = MutableByteView(start: memory, count: capacity)
+    let contents = unsafe MutableByteView(start: memory, count: capacity)
     var isDamaged = false
     do throws(SystemError) {
       var filled = 0
@@ -67,13 +67,13 @@ final class JournalImage {
         contents, &filled, upTo: min(capacity, JournalFile.fieldsSize), limit: min(capacity, JournalFile.headerSize),
         &isDamaged, read)
     } catch {
-      free(memory)
+      unsafe free(memory)
       throw error
     }
     // A dead owner may leave an empty file, and a power cut one of zeros. An unreadable header counts as such.
     let beginning = Array(ByteView(contents).prefix(8))
     guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else {
-      free(memory)
+      unsafe free(memory)
       return nil
     }
     let image = JournalImage(contents, isTooLarge: isTooLarge, identity, isDamaged: isDamaged)
@@ -96,7 +96,7 @@ final class JournalImage {
     self.isDamaged = isDamaged || layout == nil && header[8..<40].contains { $0 != 0 }
   }
 
-  deinit { free(contents.buffer.baseAddress) }
+  deinit { unsafe free(contents.buffer.baseAddress) }
 
   // MARK: Reading
 

@@ -61,7 +61,7 @@ final class JournalSegment {
   private var mask: Int { words.count - 1 }
 
   init(in journal: JournalMemory, at offset: Int, capacity: Int, seed: UInt64) {
-    memory = MutableByteView(start: journal.map.base + offset, count: capacity)
+    memory = unsafe MutableByteView(start: journal.map.base + offset, count: capacity)
     start = offset
     ready = Self.keptPart(at: offset, capacity: capacity).upperBound - offset
     self.seed = seed
@@ -74,7 +74,7 @@ final class JournalSegment {
 
   /// Anonymous memory: for writes that the file cannot take, or for one that exceeds a journal segment.
   init(capacity: Int, isAlone: Bool = false) {
-    memory = MutableByteView(.allocate(byteCount: Self.headerSize + capacity, alignment: 64))
+    memory = unsafe MutableByteView(.allocate(byteCount: Self.headerSize + capacity, alignment: 64))
     start = 0
     ready = memory.count
     seed = 0
@@ -96,7 +96,7 @@ final class JournalSegment {
     words = [UInt64](repeating: 0, count: 1024)
   }
 
-  deinit { if case .memory = owner { memory.buffer.deallocate() } }
+  deinit { if case .memory = owner { unsafe memory.buffer.deallocate() } }
 
   var isEmpty: Bool { used == Self.headerSize }
   var isMapped: Bool { map != nil }

@@ -75,7 +75,7 @@ final class ValueLog: Sendable {
       try withStackBytes(ValueEntry.greatestHead) { (head) throws(SystemError) in
         entry.writeHead(to: head, key: key, segment: segment.identifier)
         let head = ByteView(head[..<ValueEntry.headLength(key.count)])
-        try segment.lock.file.write(head.buffer, value.buffer, at: place.offset)
+        try unsafe segment.lock.file.write(head.buffer, value.buffer, at: place.offset)
       }
     } catch {
       giveBack(place)
@@ -91,7 +91,7 @@ final class ValueLog: Sendable {
     let segment = place.segment
     let (bytes, pointers) = group.seal(at: place.offset, in: segment.identifier)
     do throws(SystemError) {
-      try segment.lock.file.write(bytes.buffer, at: place.offset)
+      try unsafe segment.lock.file.write(bytes.buffer, at: place.offset)
     } catch {
       giveBack(place)
       throw error

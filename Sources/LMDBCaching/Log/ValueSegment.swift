@@ -126,7 +126,7 @@ final class ReadableSegment: Sendable {
 
   init(_ file: consuming File, segmentSize: Int, maps: Bool) throws(SystemError) {
     let opened = Opened(file)
-    self.opened = opened
+    unsafe self.opened = opened
     let page = MemoryMap.pageSize
     let status = try opened.file.status()
     // A foreign file can have any length.
@@ -137,19 +137,19 @@ final class ReadableSegment: Sendable {
 
   deinit {
     // The last reader must not wait while the system frees the blocks.
-    if isRemoved, let opened = opened.take() { SegmentClosing.release(opened) }
+    if isRemoved, let opened = unsafe opened.take() { SegmentClosing.release(opened) }
   }
 
   var isRemoved: Bool {
-    do throws(SystemError) { return try opened.file.status().linkCount == 0 } catch { return false }
+    do throws(SystemError) { return try unsafe opened.file.status().linkCount == 0 } catch { return false }
   }
 
-  func synchronize() throws(SystemError) { try opened.file.synchronize() }
+  func synchronize() throws(SystemError) { try unsafe opened.file.synchronize() }
 
   /// Whether a value may end there. Asks the system only beyond the usual segment size; within it, reading shows.
   func mayReach(_ end: Int) throws(SystemError) -> Bool {
     if end <= mapSize { return true }
-    return try opened.file.status().size >= end
+    return try unsafe opened.file.status().size >= end
   }
 
   /// Fills `bytes` from an offset; returns `false` if the file is shorter.
@@ -158,7 +158,7 @@ final class ReadableSegment: Sendable {
       bytes.copy(mapped)
       return true
     }
-    return try opened.file.read(bytes.buffer, at: offset)
+    return try unsafe opened.file.read(bytes.buffer, at: offset)
   }
 
   /// Returns the bytes at an offset in place if there are many and all are in memory. Valid for this object's lifetime.
@@ -169,15 +169,15 @@ final class ReadableSegment: Sendable {
     guard count >= Self.mappedLength, let map = mapped, offset <= map.size - count,
       map.isResident(offset, count: count)
     else { return nil }
-    return ByteView(UnsafeRawBufferPointer(start: map.base + offset, count: count))
+    return unsafe ByteView(UnsafeRawBufferPointer(start: map.base + offset, count: count))
   }
 
   /// `nil` where the address space is limited: it is left to the process, and values are copied.
   private var mapped: MemoryMap? {
-    opened.map.withLock { map in
+    unsafe opened.map.withLock { map in
       if let map { return map }
       if isMapTried.exchange(true, ordering: .relaxed) || MemoryMap.isAddressSpaceLimited { return nil }
-      do throws(SystemError) { map = try MemoryMap(opened.file, size: mapSize, .reading) } catch {}
+      do throws(SystemError) { map = try unsafe MemoryMap(opened.file, size: mapSize, .reading) } catch {}
       return map
     }
   }
@@ -190,9 +190,9 @@ enum SegmentClosing {
 
   /// Releases the only reference to an object that holds a file open.
   static func release<Holder: AnyObject & Sendable>(_ holder: consuming Holder) {
-    let kept = Unmanaged.passRetained(holder)
+    let kept = unsafe Unmanaged.passRetained(holder)
     _ = consume holder
-    queue.async { kept.release() }
+    queue.async { unsafe kept.release() }
   }
 
   static func release(_ lock: consuming FileLock) { release(Locked(lock)) }

@@ -87,11 +87,11 @@ extension MemoryCache {
 
   @inlinable @inline(__always)
   static func peek(_ copy: MemoryReference<Entry>, _ entry: UInt) {
-    let source = UnsafeRawPointer(bitPattern: entry).unsafelyUnwrapped
+    let source = unsafe UnsafeRawPointer(bitPattern: entry).unsafelyUnwrapped
     if MemoryLayout<Entry>.alignment >= 8 {
-      cplatform_peek_words(copy.pointer, source, MemoryLayout<Entry>.stride)
+      unsafe cplatform_peek_words(copy.pointer, source, MemoryLayout<Entry>.stride)
     } else {
-      cplatform_peek_halves(copy.pointer, source, MemoryLayout<Entry>.stride)
+      unsafe cplatform_peek_halves(copy.pointer, source, MemoryLayout<Entry>.stride)
     }
   }
 
@@ -99,16 +99,16 @@ extension MemoryCache {
   /// the processors.
   @inlinable @inline(__always)
   static func noteUse(_ entry: UInt, _ copy: MemoryReference<Entry>, in generation: UInt8, at tick: UInt32) {
-    let entry = UnsafeMutableRawPointer(bitPattern: entry).unsafelyUnwrapped
-    let start = UnsafeRawPointer(copy.pointer)
+    let entry = unsafe UnsafeMutableRawPointer(bitPattern: entry).unsafelyUnwrapped
+    let start = unsafe UnsafeRawPointer(copy.pointer)
     let use = copy.pointee.use
     if use.generation != generation {
-      let offset = withUnsafeMutablePointer(to: &copy.pointee.use) { UnsafeRawPointer($0) - start }
-      cplatform_poke_byte(entry + offset, use.used(in: generation).bits)
+      let offset = unsafe withUnsafeMutablePointer(to: &copy.pointee.use) { unsafe UnsafeRawPointer($0) - start }
+      unsafe cplatform_poke_byte(entry + offset, use.used(in: generation).bits)
     }
     if copy.pointee.accessed != tick {
-      let offset = withUnsafeMutablePointer(to: &copy.pointee.accessed) { UnsafeRawPointer($0) - start }
-      cplatform_poke_half(entry + offset, tick)
+      let offset = unsafe withUnsafeMutablePointer(to: &copy.pointee.accessed) { unsafe UnsafeRawPointer($0) - start }
+      unsafe cplatform_poke_half(entry + offset, tick)
     }
   }
 

@@ -186,7 +186,7 @@ extension MemoryCache {
   /// Calls `body` with the index and hash of each key in order, after prefetching the data for the look-up.
   @inlinable @inline(__always)
   package func withHashes(of keys: [Key], _ body: (Int, UInt64) -> Void) {
-    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.groupSize) { hashes in
+    unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.groupSize) { hashes in
       var start = 0
       while start < keys.count {
         let end = min(start &+ Self.groupSize, keys.count)
@@ -195,15 +195,15 @@ extension MemoryCache {
         prefetch(keys, start..<end)
         for index in start..<end {
           let hash = hash(of: keys[index])
-          hashes[index &- start] = hash
+          unsafe hashes[index &- start] = hash
           hasObjects = hasObjects || Self.isElsewhere(keys[index])
           prefetch(hash: hash, mask: mask)
         }
         if hasObjects, Self.isCopied, let reader = readers.enter() {
-          for index in start..<end { prefetchObjects(hash: hashes[index &- start], mask: mask) }
+          for index in start..<end { unsafe prefetchObjects(hash: hashes[index &- start], mask: mask) }
           reader.pointee.leave()
         }
-        for index in start..<end { body(index, hashes[index &- start]) }
+        for index in start..<end { unsafe body(index, hashes[index &- start]) }
         start = end
       }
     }
@@ -212,7 +212,7 @@ extension MemoryCache {
   @inlinable @inline(__always)
   func prefetch(_ keys: [Key], _ range: Range<Int>) {
     guard Key.self == String.self else { return }
-    keys.withUnsafeBytes { bytes in
+    unsafe keys.withUnsafeBytes { bytes in
       let base = UInt(bitPattern: bytes.baseAddress)
       for index in range {
         Self.prefetchObject(base &+ UInt(bitPattern: index &* MemoryLayout<Key>.stride &+ 8), distance: 32)
@@ -223,7 +223,7 @@ extension MemoryCache {
   /// Whether the key has an out-of-line part. A string of up to 15 bytes is in place.
   @inlinable @inline(__always)
   static func isElsewhere(_ key: borrowing Key) -> Bool {
-    if Key.self == String.self { return unsafeBitCast(copy key, to: String.self).utf8.count > 15 }
+    if Key.self == String.self { return unsafe unsafeBitCast(copy key, to: String.self).utf8.count > 15 }
     return !_isPOD(Key.self)
   }
 

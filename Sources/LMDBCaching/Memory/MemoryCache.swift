@@ -14,7 +14,7 @@ public import Synchronization
 /// cache.set(image, forKey: "icon", expiresIn: .seconds(60))
 /// let image = cache.value(forKey: "icon")
 /// ```
-public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
+@safe public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
   // Unchecked: the memory of the shards is atomic or used as the table below says, and is freed with the last reference
   // to the cache.
 
@@ -104,7 +104,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
   ) {
     let (countLimit, costLimit) = (Self.limit(countLimit), Self.limit(costLimit))
     let shards = Self.shardCount(countLimit: countLimit, costLimit: costLimit, count: 0)
-    memory = .allocate(byteCount: Self.shardsOffset + Self.shardCount * Shard.stride, alignment: 128)
+    unsafe memory = .allocate(byteCount: Self.shardsOffset + Self.shardCount * Shard.stride, alignment: 128)
     self.clock = clock
     self.isCheapToRelease = isCheapToRelease
     versions = keepsStamps ? KeyVersions() : nil
@@ -135,7 +135,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
       shard.pointee.core.freeStripes()
       _ = shard.move()
     }
-    memory.deallocate()
+    unsafe memory.deallocate()
   }
 
   // MARK: Parts
@@ -143,12 +143,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
   @inlinable @inline(__always)
   func shard(_ number: Int) -> MemoryReference<Shard> {
     assert(number >= 0 && number < Self.shardCount)
-    let place = memory + (Self.shardsOffset &+ number &* Shard.stride)
-    return MemoryReference(place.assumingMemoryBound(to: Shard.self))
+    let place = unsafe memory + (Self.shardsOffset &+ number &* Shard.stride)
+    return unsafe MemoryReference(place.assumingMemoryBound(to: Shard.self))
   }
 
   @inlinable @inline(__always)
-  var totals: MemoryReference<MemoryTotals> { MemoryReference(memory.assumingMemoryBound(to: MemoryTotals.self)) }
+  var totals: MemoryReference<MemoryTotals> {
+    unsafe MemoryReference(memory.assumingMemoryBound(to: MemoryTotals.self))
+  }
 
   @inlinable @inline(__always)
   func number(of hash: UInt64, mask: Int) -> Int { Int(truncatingIfNeeded: hash &>> 60) & mask }
@@ -183,8 +185,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
   /// them.
   @inlinable @inline(__always)
   func lockShardToInsert(hash: UInt64) -> MemoryReference<Shard>? {
-    let shard = UnsafeRawPointer(shard(number(of: hash, mask: mask.load(ordering: .relaxed))).pointer)
-    for offset in stride(from: 0, to: MemoryLayout<Shard>.size, by: 64) { cplatform_prefetch_to_write(shard + offset) }
+    let shard = unsafe UnsafeRawPointer(shard(number(of: hash, mask: mask.load(ordering: .relaxed))).pointer)
+    for offset in stride(from: 0, to: MemoryLayout<Shard>.size, by: 64) {
+      unsafe cplatform_prefetch_to_write(shard + offset)
+    }
     return lockShard(hash: hash)
   }
 
@@ -397,15 +401,15 @@ extension MemoryCache {
   @inlinable
   public func values(forKeys keys: [Key]) -> [Value?] {
     let tick = ticks.now
-    return [Value?](unsafeUninitializedCapacity: keys.count) { values, count in
+    return unsafe [Value?](unsafeUninitializedCapacity: keys.count) { values, count in
       withHashes(of: keys) { index, hash in
         let found = access(keys[index], hash: hash, tick: tick, isFetched: true, needsStamps: { false }) {
           .some($0.value)
         }
         if case .hit(let value) = found {
-          values.initializeElement(at: index, to: value)
+          unsafe values.initializeElement(at: index, to: value)
         } else {
-          values.initializeElement(at: index, to: nil)
+          unsafe values.initializeElement(at: index, to: nil)
         }
       }
       count = keys.count

@@ -165,11 +165,13 @@ struct MemoryGhost {
   @inlinable @inline(__always)
   func word(_ place: Int) -> MemoryReference<UInt64> {
     assert(place >= 0 && place < Int(sets) &* Self.ways)
-    return MemoryReference(words.unsafelyUnwrapped + place)
+    return unsafe MemoryReference(words.unsafelyUnwrapped + place)
   }
 
   @inlinable @inline(__always)
-  func prefetch(_ tag: UInt32) { if let words { cplatform_prefetch_to_write(words + set(of: tag)) } }
+  func prefetch(_ tag: UInt32) {
+    if let words = unsafe words { unsafe cplatform_prefetch_to_write(words + set(of: tag)) }
+  }
 
   /// Forgets `tag` and returns its age in insertions, or `nil` if that exceeds `window`.
   @inlinable
@@ -217,7 +219,7 @@ struct MemoryGhost {
     grown.clock = clock
     let count = Int(grown.sets) * Self.ways
     let bytes = UnsafeMutableRawPointer.allocate(byteCount: count * 8, alignment: 64)
-    grown.words = bytes.initializeMemory(as: UInt64.self, repeating: 0, count: count)
+    unsafe grown.words = unsafe bytes.initializeMemory(as: UInt64.self, repeating: 0, count: count)
     for place in 0..<(Int(sets) * Self.ways) where word(place).pointee != 0 {
       let set = grown.set(of: UInt32(truncatingIfNeeded: word(place).pointee &>> 32))
       if let free = (set..<(set + Self.ways)).first(where: { grown.word($0).pointee == 0 }) {
@@ -229,7 +231,7 @@ struct MemoryGhost {
   }
 
   func deallocate() {
-    if let words { UnsafeMutableRawPointer(words).deallocate() }
+    if let words = unsafe words { unsafe UnsafeMutableRawPointer(words).deallocate() }
   }
 }
 

@@ -55,13 +55,13 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   var isClosed: Bool { mask == Self.closedMask }
 
   @inlinable @inline(__always)
-  var hasStamps: Bool { stripes != nil }
+  var hasStamps: Bool { unsafe stripes != nil }
 
   /// The latest stamp of a group, in a store with stamps.
   @inlinable @inline(__always)
   func stripe(_ number: Int) -> MemoryReference<UInt64> {
-    guard let stripes else { preconditionFailure("The store was made without stamps.") }
-    return MemoryReference(stripes + (number & (Self.stripeCount &- 1)))
+    guard let stripes = unsafe stripes else { preconditionFailure("The store was made without stamps.") }
+    return unsafe MemoryReference(stripes + (number & (Self.stripeCount &- 1)))
   }
 
   @inlinable @inline(__always)
@@ -69,11 +69,11 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
   /// Allocates the latest stamps; `freeStripes` frees them.
   mutating func makeStripes() {
-    stripes = .allocate(capacity: Self.stripeCount)
-    stripes?.initialize(repeating: 0, count: Self.stripeCount)
+    unsafe stripes = .allocate(capacity: Self.stripeCount)
+    unsafe stripes?.initialize(repeating: 0, count: Self.stripeCount)
   }
 
-  func freeStripes() { stripes?.deallocate() }
+  func freeStripes() { unsafe stripes?.deallocate() }
 
   // MARK: Looking up
 
@@ -365,45 +365,45 @@ struct MemoryReference<Pointee: ~Copyable> {
   @usableFromInline let pointer: UnsafeMutablePointer<Pointee>
 
   @inlinable @inline(__always)
-  init(_ pointer: UnsafeMutablePointer<Pointee>) { self.pointer = pointer }
+  init(_ pointer: UnsafeMutablePointer<Pointee>) { unsafe self.pointer = unsafe pointer }
 
   @inlinable
   var pointee: Pointee {
-    @inline(__always) unsafeAddress { UnsafePointer(pointer) }
-    @inline(__always) nonmutating unsafeMutableAddress { pointer }
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
+    @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
   }
 
   @inlinable @inline(__always)
-  func initialize(to value: consuming Pointee) { pointer.initialize(to: value) }
+  func initialize(to value: consuming Pointee) { unsafe pointer.initialize(to: value) }
 
   /// Leaves the place uninitialized.
   @inlinable @inline(__always)
-  func move() -> Pointee { pointer.move() }
+  func move() -> Pointee { unsafe pointer.move() }
 
   /// Moves from another place into this uninitialized one.
   @inlinable @inline(__always)
-  func move(from other: Self) { pointer.moveInitialize(from: other.pointer, count: 1) }
+  func move(from other: Self) { unsafe pointer.moveInitialize(from: other.pointer, count: 1) }
 
   @inlinable @inline(__always)
-  func prefetch() { cplatform_prefetch_to_write(pointer) }
+  func prefetch() { unsafe cplatform_prefetch_to_write(pointer) }
 
   /// A place of its own, until `free`.
   static func allocated(_ value: consuming Pointee) -> Self {
-    let reference = Self(.allocate(capacity: 1))
+    let reference = unsafe Self(.allocate(capacity: 1))
     reference.initialize(to: value)
     return reference
   }
 
   func free() {
-    pointer.deinitialize(count: 1)
-    pointer.deallocate()
+    unsafe pointer.deinitialize(count: 1)
+    unsafe pointer.deallocate()
   }
 
   /// - Parameter address: 0 for `nil`, or of a place with such a value.
   @unsafe @inlinable @inline(__always)
   init?(address: UInt) {
-    guard let pointer = UnsafeMutablePointer<Pointee>(bitPattern: address) else { return nil }
-    self.pointer = pointer
+    guard let pointer = unsafe UnsafeMutablePointer<Pointee>(bitPattern: address) else { return nil }
+    unsafe self.pointer = unsafe pointer
   }
 }
 
@@ -415,12 +415,12 @@ extension MemoryReference: BitwiseCopyable where Pointee: ~Copyable {}
 enum MemoryAddress {
   @inlinable @inline(__always)
   static func word(at address: UInt) -> UInt64 {
-    cplatform_peek(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+    unsafe cplatform_peek(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
   }
 
   /// Any address is valid.
   @inlinable @inline(__always)
-  static func prefetch(_ address: UInt) { cxxhash_prefetch(UnsafeRawPointer(bitPattern: address)) }
+  static func prefetch(_ address: UInt) { unsafe cxxhash_prefetch(UnsafeRawPointer(bitPattern: address)) }
 }
 
 /// The addresses of a shard's table, for readers without its lock. The lock's holder writes it before unlocking.
@@ -453,12 +453,12 @@ struct MemoryView: ~Copyable {
 
   @inlinable @inline(__always)
   borrowing func publish<Key, Value>(_ core: borrowing MemoryCore<Key, Value>) {
-    let address = UInt(bitPattern: core.table.words) | UInt(truncatingIfNeeded: core.table.shift)
+    let address = unsafe UInt(bitPattern: core.table.words) | UInt(truncatingIfNeeded: core.table.shift)
     if words.load(ordering: .relaxed) != address {
       words.store(address, ordering: .relaxed)
-      entries.store(UInt(bitPattern: core.table.entries), ordering: .relaxed)
+      unsafe entries.store(UInt(bitPattern: core.table.entries), ordering: .relaxed)
     }
-    let slabs = UInt(bitPattern: core.slabs.table)
+    let slabs = unsafe UInt(bitPattern: core.slabs.table)
     if self.slabs.load(ordering: .relaxed) != slabs { self.slabs.store(slabs, ordering: .relaxed) }
     let state = Self.state(mask: core.mask, generation: core.generation)
     if self.state.load(ordering: .relaxed) != state { self.state.store(state, ordering: .relaxed) }
@@ -488,9 +488,10 @@ struct MemoryTable<Key, Value> {
   @inlinable
   init(capacityLog2: UInt32, arena: MemoryArena) {
     let capacity = 1 << Int(capacityLog2)
-    words = arena.allocate(bytes: capacity * 8).initializeMemory(as: UInt64.self, repeating: 0, count: capacity)
-    let memory = arena.allocate(bytes: capacity * MemoryLayout<Entry>.stride)
-    entries = memory.bindMemory(to: Entry.self, capacity: capacity)
+    unsafe words = unsafe arena.allocate(bytes: capacity * 8).initializeMemory(
+      as: UInt64.self, repeating: 0, count: capacity)
+    let memory = unsafe arena.allocate(bytes: capacity * MemoryLayout<Entry>.stride)
+    unsafe entries = unsafe memory.bindMemory(to: Entry.self, capacity: capacity)
     mask = UInt32(truncatingIfNeeded: capacity - 1)
     shift = 32 - capacityLog2
   }
@@ -521,13 +522,13 @@ struct MemoryTable<Key, Value> {
   @inlinable @inline(__always)
   func word(_ place: Int) -> MemoryReference<UInt64> {
     assert(place >= 0 && place < capacity)
-    return MemoryReference(words + place)
+    return unsafe MemoryReference(words + place)
   }
 
   @inlinable @inline(__always)
   func entry(at place: Int) -> MemoryReference<Entry> {
     assert(place >= 0 && place < capacity)
-    return MemoryReference(entries + place)
+    return unsafe MemoryReference(entries + place)
   }
 
   @inlinable @inline(__always)
@@ -535,8 +536,8 @@ struct MemoryTable<Key, Value> {
 
   @inlinable @inline(__always)
   func prefetch(home: Int) {
-    cplatform_prefetch_to_write(words + home)
-    cplatform_prefetch_to_write(entries + home)
+    unsafe cplatform_prefetch_to_write(words + home)
+    unsafe cplatform_prefetch_to_write(entries + home)
   }
 
   // MARK: Looking up
@@ -567,8 +568,9 @@ struct MemoryTable<Key, Value> {
   @inlinable @inline(__always)
   static func prefetchValue(of entry: MemoryReference<Entry>) {
     if MemoryLayout<Value>.size == MemoryLayout<UInt>.size, !_isPOD(Value.self) {
-      withUnsafeMutablePointer(to: &entry.pointee.value) { value in
-        cplatform_prefetch_to_write(UnsafeRawPointer(bitPattern: UnsafeRawPointer(value).loadUnaligned(as: UInt.self)))
+      unsafe withUnsafeMutablePointer(to: &entry.pointee.value) { value in
+        unsafe cplatform_prefetch_to_write(
+          UnsafeRawPointer(bitPattern: UnsafeRawPointer(value).loadUnaligned(as: UInt.self)))
       }
     }
   }
@@ -625,13 +627,13 @@ struct MemoryTable<Key, Value> {
       resized.word(target).pointee = word
       resized.entry(at: target).move(from: entry(at: place))
     }
-    arena.retire(words, bytes: capacity * 8)
-    arena.retire(entries, bytes: capacity * MemoryLayout<Entry>.stride)
+    unsafe arena.retire(words, bytes: capacity * 8)
+    unsafe arena.retire(entries, bytes: capacity * MemoryLayout<Entry>.stride)
     self = resized
   }
 
   func deallocate(arena: MemoryArena) {
-    arena.deallocate(words, bytes: capacity * 8)
-    arena.deallocate(entries, bytes: capacity * MemoryLayout<Entry>.stride)
+    unsafe arena.deallocate(words, bytes: capacity * 8)
+    unsafe arena.deallocate(entries, bytes: capacity * MemoryLayout<Entry>.stride)
   }
 }

@@ -102,10 +102,10 @@ private final class MemoryPressureMonitor: Sendable {
     /// Registers "waited for memory for 200 ms of any 2 s", the shortest window open to unprivileged processes. Returns
     /// `nil` if the kernel does not support it.
     init?(path: String) {
-      let opened = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+      let opened = unsafe open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       if opened < 0 { return nil }
       let request = "some 200000 2000000"
-      let written = request.withCString { write(opened, $0, request.utf8.count + 1) }
+      let written = unsafe request.withCString { unsafe write(opened, $0, request.utf8.count + 1) }
       if written < 0 {
         close(opened)
         return nil
@@ -126,7 +126,7 @@ private final class MemoryPressureMonitor: Sendable {
     private func wait(_ handler: () -> Void) {
       var poller = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
       while true {
-        let status = poll(&poller, 1, -1)
+        let status = unsafe poll(&poller, 1, -1)
         if status < 0 {
           if errno == EINTR { continue }
           return

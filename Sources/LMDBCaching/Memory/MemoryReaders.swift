@@ -16,7 +16,7 @@ public import Synchronization
 /// locks.
 @usableFromInline
 // Unchecked: the memory behind the pointer is atomic or belongs to one thread, and lives as long as this.
-final class MemoryReaders: @unchecked Sendable {
+@safe final class MemoryReaders: @unchecked Sendable {
   @usableFromInline let lines: UnsafeMutableRawPointer
   @usableFromInline let count: UInt32
 
@@ -25,17 +25,17 @@ final class MemoryReaders: @unchecked Sendable {
 
   init() {
     count = cplatform_thread_numbers()
-    lines = .allocate(byteCount: Int(count) * MemoryReader.stride, alignment: 128)
+    unsafe lines = .allocate(byteCount: Int(count) * MemoryReader.stride, alignment: 128)
     for number in 0..<count { line(number).initialize(to: MemoryReader()) }
   }
 
-  deinit { lines.deallocate() }
+  deinit { unsafe lines.deallocate() }
 
   @inlinable @inline(__always)
   func line(_ number: UInt32) -> MemoryReference<MemoryReader> {
     assert(number < count)
-    let place = lines + Int(truncatingIfNeeded: number) &* MemoryReader.stride
-    return MemoryReference(place.assumingMemoryBound(to: MemoryReader.self))
+    let place = unsafe lines + Int(truncatingIfNeeded: number) &* MemoryReader.stride
+    return unsafe MemoryReference(place.assumingMemoryBound(to: MemoryReader.self))
   }
 
   // MARK: Reading
@@ -103,7 +103,7 @@ struct MemoryReader: ~Copyable {
   /// Memory for copies during reads, behind the pair of cache lines that the processor fetches together.
   @inlinable @inline(__always)
   static func scratch<T>(of line: MemoryReference<Self>, as type: T.Type) -> MemoryReference<T> {
-    MemoryReference((UnsafeMutableRawPointer(line.pointer) + 128).assumingMemoryBound(to: T.self))
+    unsafe MemoryReference((UnsafeMutableRawPointer(line.pointer) + 128).assumingMemoryBound(to: T.self))
   }
 
   /// Announces a read; returns `false` if this thread is reading already.

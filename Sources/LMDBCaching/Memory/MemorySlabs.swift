@@ -29,36 +29,36 @@ struct MemorySlabs {
 
   @inlinable
   init(arena: MemoryArena) {
-    table = .allocate(capacity: 4)
-    owner = .passUnretained(arena)
+    unsafe table = .allocate(capacity: 4)
+    unsafe owner = unsafe .passUnretained(arena)
   }
 
   @inlinable
-  var arena: MemoryArena { owner.takeUnretainedValue() }
+  var arena: MemoryArena { unsafe owner.takeUnretainedValue() }
 
   @inlinable @inline(__always)
   func slab(_ number: Int32) -> MemoryReference<MemorySlab> {
     assert(number >= 0 && number < tableCapacity)
-    return MemoryReference(table + Int(truncatingIfNeeded: number))
+    return unsafe MemoryReference(table + Int(truncatingIfNeeded: number))
   }
 
   @inlinable @inline(__always)
   func chunk(of slot: UInt32) -> UnsafeMutableRawPointer {
-    slab(Int32(truncatingIfNeeded: slot &>> Self.slotsLog2)).pointee.base.unsafelyUnwrapped
+    unsafe slab(Int32(truncatingIfNeeded: slot &>> Self.slotsLog2)).pointee.base.unsafelyUnwrapped
   }
 
   /// The details of a slot that was handed out.
   @inlinable @inline(__always)
   func details(_ slot: UInt32) -> MemoryReference<MemoryDetails> {
-    let first = chunk(of: slot).assumingMemoryBound(to: MemoryDetails.self)
-    return MemoryReference(first + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1)))
+    let first = unsafe chunk(of: slot).assumingMemoryBound(to: MemoryDetails.self)
+    return unsafe MemoryReference(first + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1)))
   }
 
   /// Only in a store with stamps.
   @inlinable @inline(__always)
   func stamps(_ slot: UInt32) -> MemoryReference<MemoryStamps> {
-    let first = (chunk(of: slot) + Self.stampsOffset).assumingMemoryBound(to: MemoryStamps.self)
-    return MemoryReference(first + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1)))
+    let first = unsafe (chunk(of: slot) + Self.stampsOffset).assumingMemoryBound(to: MemoryStamps.self)
+    return unsafe MemoryReference(first + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1)))
   }
 
   /// Whether a used slot holds an entry.
@@ -123,15 +123,15 @@ struct MemorySlabs {
     } else {
       if tableCount == tableCapacity {
         let grown = UnsafeMutablePointer<MemorySlab>.allocate(capacity: Int(tableCapacity) * 2)
-        grown.moveInitialize(from: table, count: Int(tableCount))
-        arena.retire(.slabs(table))
-        table = grown
+        unsafe grown.moveInitialize(from: table, count: Int(tableCount))
+        unsafe arena.retire(.slabs(table))
+        unsafe table = unsafe grown
         tableCapacity *= 2
       }
       number = tableCount
       tableCount += 1
     }
-    slab(number).initialize(to: MemorySlab(base: arena.allocateChunk()))
+    unsafe slab(number).initialize(to: MemorySlab(base: arena.allocateChunk()))
     chunks += 1
     linkPartial(number)
   }
@@ -139,8 +139,8 @@ struct MemorySlabs {
   @usableFromInline @inline(never)
   mutating func removeSlab(_ number: Int32) {
     unlinkPartial(number)
-    arena.retire(.chunk(slab(number).pointee.base!))
-    slab(number).pointee = MemorySlab(base: nil)
+    unsafe arena.retire(.chunk(slab(number).pointee.base!))
+    slab(number).pointee = unsafe MemorySlab(base: nil)
     slab(number).pointee.next = vacant
     vacant = number
     chunks -= 1
@@ -148,9 +148,9 @@ struct MemorySlabs {
 
   func deallocate() {
     for number in 0..<tableCount {
-      if let base = slab(number).pointee.base { arena.deallocateChunk(base) }
+      if let base = unsafe slab(number).pointee.base { unsafe arena.deallocateChunk(base) }
     }
-    table.deallocate()
+    unsafe table.deallocate()
   }
 }
 
@@ -183,10 +183,10 @@ struct MemorySlab {
   @usableFromInline var previous: Int32 = -1
   @usableFromInline var next: Int32 = -1
 
-  init(base: UnsafeMutableRawPointer?) { self.base = base }
+  init(base: UnsafeMutableRawPointer?) { unsafe self.base = unsafe base }
 
   @inlinable
-  var isFreed: Bool { base == nil }
+  var isFreed: Bool { unsafe base == nil }
 }
 
 /// The data of a hit: 32 bytes with a `String` key and a one-word value, to save cache space.
@@ -303,7 +303,7 @@ final class MemoryArena: @unchecked Sendable {
   @usableFromInline let hasRetired = Atomic<Bool>(false)
 
   /// Unlinked memory that may still be read.
-  enum Retired {
+  @safe enum Retired {
     case chunk(UnsafeMutableRawPointer)
     case array(UnsafeMutableRawPointer, bytes: Int)
     case slabs(UnsafeMutablePointer<MemorySlab>)
@@ -316,14 +316,14 @@ final class MemoryArena: @unchecked Sendable {
 
   deinit {
     free(retired)
-    for region in regions.values { region.base.deallocate() }
+    for region in regions.values { unsafe region.base.deallocate() }
   }
 
   // MARK: Chunks of slots
 
   func allocateChunk() -> UnsafeMutableRawPointer {
-    lock.withLock {
-      if small >= Self.smallBytes { return cut(chunkBytes) }
+    unsafe lock.withLock {
+      if small >= Self.smallBytes { return unsafe cut(chunkBytes) }
       small += chunkBytes
       return .allocate(byteCount: chunkBytes, alignment: 64)
     }
@@ -331,9 +331,9 @@ final class MemoryArena: @unchecked Sendable {
 
   func deallocateChunk(_ chunk: UnsafeMutableRawPointer) {
     lock.withLock {
-      if giveBack(chunk, keepingOne: true) { return }
+      if unsafe giveBack(chunk, keepingOne: true) { return }
       small -= chunkBytes
-      chunk.deallocate()
+      unsafe chunk.deallocate()
     }
   }
 
@@ -344,19 +344,19 @@ final class MemoryArena: @unchecked Sendable {
   func allocate(bytes: Int) -> UnsafeMutableRawPointer {
     if bytes < Self.smallTableBytes { return .allocate(byteCount: bytes, alignment: 64) }
     let rounded = (bytes + 63) & ~63
-    if rounded <= MemoryRegion.bytes / 4 { return lock.withLock { cut(rounded) } }
+    if rounded <= MemoryRegion.bytes / 4 { return unsafe lock.withLock { unsafe cut(rounded) } }
     return .allocate(byteCount: bytes, alignment: 64)
   }
 
   func deallocate(_ memory: UnsafeMutableRawPointer, bytes: Int) {
-    if bytes >= Self.smallTableBytes, lock.withLock({ giveBack(memory, keepingOne: false) }) { return }
-    memory.deallocate()
+    if bytes >= Self.smallTableBytes, lock.withLock({ unsafe giveBack(memory, keepingOne: false) }) { return }
+    unsafe memory.deallocate()
   }
 
   // MARK: Deferred release
 
   @usableFromInline
-  func retire(_ memory: UnsafeMutableRawPointer, bytes: Int) { retire(.array(memory, bytes: bytes)) }
+  func retire(_ memory: UnsafeMutableRawPointer, bytes: Int) { unsafe retire(.array(memory, bytes: bytes)) }
 
   func retire(_ memory: Retired) {
     lock.withLock { retired.append(memory) }
@@ -379,9 +379,9 @@ final class MemoryArena: @unchecked Sendable {
   private func free(_ memory: [Retired]) {
     for part in memory {
       switch part {
-      case .chunk(let chunk): deallocateChunk(chunk)
-      case .array(let memory, let bytes): deallocate(memory, bytes: bytes)
-      case .slabs(let slabs): slabs.deallocate()
+      case .chunk(let chunk): unsafe deallocateChunk(chunk)
+      case .array(let memory, let bytes): unsafe deallocate(memory, bytes: bytes)
+      case .slabs(let slabs): unsafe slabs.deallocate()
       }
     }
   }
@@ -392,15 +392,15 @@ final class MemoryArena: @unchecked Sendable {
     if open[bytes, default: []].isEmpty {
       let base = UnsafeMutableRawPointer.allocate(byteCount: MemoryRegion.bytes, alignment: MemoryRegion.bytes)
       #if os(Linux)
-        madvise(base, MemoryRegion.bytes, MADV_HUGEPAGE)
+        unsafe madvise(base, MemoryRegion.bytes, MADV_HUGEPAGE)
       #endif
-      regions[UInt(bitPattern: base)] = MemoryRegion(chunkBytes: bytes, base: base)
+      regions[UInt(bitPattern: base)] = unsafe MemoryRegion(chunkBytes: bytes, base: base)
       open[bytes, default: []].append(UInt(bitPattern: base))
     }
     let key = open[bytes]!.last!
-    let chunk = regions[key]!.allocate()
+    let chunk = unsafe regions[key]!.allocate()
     if regions[key]!.isFull { open[bytes]!.removeLast() }
-    return chunk
+    return unsafe chunk
   }
 
   /// Returns `false` if it belongs to no region.
@@ -408,9 +408,9 @@ final class MemoryArena: @unchecked Sendable {
     let key = UInt(bitPattern: chunk) & ~UInt(MemoryRegion.bytes - 1)
     guard let bytes = regions[key]?.chunkBytes else { return false }
     if regions[key]!.isFull { open[bytes]!.append(key) }
-    regions[key]!.deallocate(chunk)
+    unsafe regions[key]!.deallocate(chunk)
     if regions[key]!.live == 0, !keepingOne || open[bytes]!.count > 1 {
-      regions.removeValue(forKey: key)!.base.deallocate()
+      unsafe regions.removeValue(forKey: key)!.base.deallocate()
       open[bytes]!.remove(at: open[bytes]!.firstIndex(of: key)!)
     }
     return true
@@ -418,7 +418,7 @@ final class MemoryArena: @unchecked Sendable {
 }
 
 /// Memory of 2 MiB, cut into chunks of one size.
-struct MemoryRegion {
+@safe struct MemoryRegion {
   static let bytes = 2 << 20
 
   let base: UnsafeMutableRawPointer
@@ -426,11 +426,11 @@ struct MemoryRegion {
   /// Chunks handed out at least once.
   private var fresh = 0
   private(set) var live = 0
-  private var free: [UnsafeMutableRawPointer] = []
+  private var free: [UnsafeMutableRawPointer] = unsafe []
 
   init(chunkBytes: Int, base: UnsafeMutableRawPointer) {
     self.chunkBytes = chunkBytes
-    self.base = base
+    unsafe self.base = unsafe base
   }
 
   var isFull: Bool { live == Self.bytes / chunkBytes }
@@ -438,13 +438,13 @@ struct MemoryRegion {
   /// The region must have room.
   mutating func allocate() -> UnsafeMutableRawPointer {
     live += 1
-    if let recycled = free.popLast() { return recycled }
+    if let recycled = unsafe free.popLast() { return unsafe recycled }
     fresh += 1
-    return base + (fresh - 1) * chunkBytes
+    return unsafe base + (fresh - 1) * chunkBytes
   }
 
   mutating func deallocate(_ chunk: UnsafeMutableRawPointer) {
     live -= 1
-    free.append(chunk)
+    unsafe free.append(chunk)
   }
 }

@@ -19,11 +19,11 @@ package enum UntrustedBytes {
   package static func payload(
     ofRecord record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, isChecked: Bool
   ) -> (format: ArchiveFormat, payload: UnsafeRawBufferPointer, length: Int)? {
-    let (record, key) = (ByteView(record), ByteView(key))
+    let (record, key) = unsafe (ByteView(record), ByteView(key))
     guard let header = RecordHeader(record), header.belongs(to: key, in: record),
       !isChecked || header.isIntact(record, key: key)
     else { return nil }
-    return (header.format, header.payload(of: record).buffer, header.valueLength(in: record))
+    return unsafe (header.format, header.payload(of: record).buffer, header.valueLength(in: record))
   }
 
   /// Encodes a record.
@@ -31,7 +31,7 @@ package enum UntrustedBytes {
     of value: UnsafeRawBufferPointer, format: ArchiveFormat, key: UnsafeRawBufferPointer, stamp: UInt64, expires: Int64,
     cost: Int, holdsKey: Bool
   ) -> [UInt8] {
-    let (value, key) = (ByteView(value), ByteView(key))
+    let (value, key) = unsafe (ByteView(value), ByteView(key))
     var header = RecordHeader(format: format, expires: expires, now: 1, cost: cost)
     header.stamp = stamp
     header.keyLength = holdsKey ? UInt32(key.count) : 0
@@ -51,7 +51,7 @@ package enum UntrustedBytes {
 
   /// The operation, key and record of a journal's live frames, oldest first; `nil` if it is invalid.
   package static func frames(ofJournal contents: UnsafeRawBufferPointer) -> [(UInt8, [UInt8], [UInt8])]? {
-    guard let image = JournalImage.read(ByteView(contents)), !image.isDamaged else { return nil }
+    guard let image = unsafe JournalImage.read(ByteView(contents)), !image.isDamaged else { return nil }
     return image.frames(after: 0).map { ($0.operation.rawValue, Array($0.key), Array($0.record)) }
   }
 
@@ -69,7 +69,7 @@ package enum UntrustedBytes {
 
   /// Decodes and re-encodes the metadata of a cache; `nil` if it is damaged or of another version.
   package static func metadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-    if case .metadata(let metadata) = CacheMetadata.read(ByteView(bytes)) { metadata.stored } else { nil }
+    if case .metadata(let metadata) = unsafe CacheMetadata.read(ByteView(bytes)) { metadata.stored } else { nil }
   }
 
   /// Seals changed metadata with the right checksum.
@@ -89,7 +89,7 @@ package enum UntrustedBytes {
 
   /// Decodes a process's published statistics, formats them, and re-encodes them; `nil` if they are invalid.
   package static func statistics(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-    guard let (statistics, number) = StatisticsBlock.read(Array(bytes), identifier: 7) else { return nil }
+    guard let (statistics, number) = unsafe StatisticsBlock.read(Array(bytes), identifier: 7) else { return nil }
     var activity = CacheActivity()
     activity.moment.monotonic = 1 << 40
     var meter = ActivityMeter()
@@ -125,7 +125,7 @@ package enum UntrustedBytes {
   /// The segment name of a value pointer, and the pointer re-encoded.
   package static func pointer(_ bytes: UnsafeRawBufferPointer) -> (name: String, written: [UInt8])? {
     guard bytes.count == ValuePointer.size else { return nil }
-    let pointer = ValuePointer(ByteView(bytes))
+    let pointer = unsafe ValuePointer(ByteView(bytes))
     return (ValueSegment.name(pointer.segment), pointer.withBytes { Array($0) })
   }
 }

@@ -270,7 +270,7 @@ final class SegmentEmptying {
   /// Returns `nil` for a damaged value, which stays in place.
   private func copy(_ key: [UInt8], _ pointer: ValuePointer, _ owner: UInt64) throws(SystemError) -> AppendedValue? {
     let value = try OwnedBytes(count: pointer.length, for: lock.file.path)
-    guard try lock.file.read(value.memory.buffer, at: pointer.offset),
+    guard try unsafe lock.file.read(value.memory.buffer, at: pointer.offset),
       RecordHeader.payloadHash(value.bytes) == pointer.hash
     else { return nil }
     return try key.withBytes { (key) throws(SystemError) in try log.append(value.bytes, key: key, owner: owner) }
@@ -297,7 +297,7 @@ final class SegmentEmptying {
 
   private func entry(at offset: Int) throws(SystemError) -> (ValueEntry, key: [UInt8])? {
     try withStackBytes(ValueEntry.greatestHead) { (head) throws(SystemError) in
-      let count = try lock.file.readPart(head.buffer, at: offset)
+      let count = try unsafe lock.file.readPart(head.buffer, at: offset)
       let bytes = ByteView(head[..<count])
       guard let entry = ValueEntry(bytes, at: offset, in: identifier, limit: size) else { return nil }
       return (entry, Array(bytes[ValueEntry.headSize..<ValueEntry.headSize + entry.keyLength]))
@@ -311,7 +311,7 @@ final class SegmentEmptying {
     while position < size {
       if position - start >= limit { return position }
       let count = try bytes.withMutableBytes { (bytes) throws(SystemError) in
-        try lock.file.readPart(bytes.buffer, at: position)
+        try unsafe lock.file.readPart(bytes.buffer, at: position)
       }
       for index in stride(from: 0, to: count, by: ValueEntry.alignment)
       where bytes[index...].starts(with: ValueEntry.magicBytes) { return position + index }

@@ -79,14 +79,14 @@ public enum CacheArchive {
   public static func withBytes<V: Codable>(
     of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) -> Void
   ) throws(CacheError) {
-    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in body(format, bytes.buffer) }
+    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in unsafe body(format, bytes.buffer) }
   }
 
   /// Reads a value back from bytes in the format.
   public static func value<V: Codable>(
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat
   ) throws(CacheError) -> V {
-    try ValueArchiver.value(type, from: ByteView(bytes), format: format, forKey: "")
+    try unsafe ValueArchiver.value(type, from: ByteView(bytes), format: format, forKey: "")
   }
 }
 

@@ -49,19 +49,19 @@ public struct CacheClock: Sendable {
   }
 
   /// A clock for frequent reads without reference counting; the reading memory store keeps the `CacheClock`.
-  struct Unretained {
+  @safe struct Unretained {
     private let manual: Unmanaged<ManualClock>?
     private let floor: Unmanaged<TimeFloor>
 
     init(_ clock: CacheClock) {
-      manual = clock.manual.map { .passUnretained($0) }
-      floor = .passUnretained(clock.floor)
+      unsafe manual = unsafe clock.manual.map { unsafe .passUnretained($0) }
+      unsafe floor = unsafe .passUnretained(clock.floor)
     }
 
     var coarseNow: Int64 {
-      let latest = floor._withUnsafeGuaranteedRef { $0.latestTime }
-      guard let manual else { return max(CacheClock.coarseSystemTime, latest) }
-      return max(manual._withUnsafeGuaranteedRef { $0.now }, latest)
+      let latest = unsafe floor._withUnsafeGuaranteedRef { $0.latestTime }
+      guard let manual = unsafe manual else { return max(CacheClock.coarseSystemTime, latest) }
+      return unsafe max(manual._withUnsafeGuaranteedRef { $0.now }, latest)
     }
   }
 
@@ -97,17 +97,17 @@ public struct CacheClock: Sendable {
   ) -> @Sendable () -> Void {
     // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
     nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + delay, repeating: step, leeway: leeway)
-    timer.setEventHandler(handler: action)
-    timer.activate()
-    return { timer.cancel() }
+    unsafe timer.schedule(deadline: .now() + delay, repeating: step, leeway: leeway)
+    unsafe timer.setEventHandler(handler: action)
+    unsafe timer.activate()
+    return { unsafe timer.cancel() }
   }
 
   private static let timers = DispatchQueue(label: "LMDBCaching.timers", qos: .utility, attributes: .concurrent)
 
   private static func read(_ id: clockid_t) -> Int64 {
     var time = timespec()
-    clock_gettime(id, &time)
+    unsafe clock_gettime(id, &time)
     return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }

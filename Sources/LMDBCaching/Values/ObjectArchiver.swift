@@ -15,8 +15,8 @@ enum ObjectArchiver {
       if coding.archiving == .cbor {
         if let result = try FoundationValue.withRawBytes(of: object, body) { return result }
         let result = try archiving(object) {
-          try CBORKeyedArchiver.withArchive(ofRootObject: object) { (bytes) throws(CacheError) in
-            try body(.objectGraph, ByteView(bytes))
+          try unsafe CBORKeyedArchiver.withArchive(ofRootObject: object) { (bytes) throws(CacheError) in
+            try unsafe body(.objectGraph, ByteView(bytes))
           }
         }
         return try result.get()
@@ -72,7 +72,7 @@ enum ObjectArchiver {
     #else
       let object: Any?
       do {
-        object = try CBORKeyedUnarchiver.read(bytes.buffer) { unarchiver in
+        object = try unsafe CBORKeyedUnarchiver.read(bytes.buffer) { unarchiver in
           unarchiver.requiresSecureCoding = coding.allowedClasses != nil
           return try unarchiver.root(of: permitted(coding) ?? [])
         }

@@ -20,9 +20,9 @@
     public func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? {
       if bytes.count < minimumLength { return nil }
       var compressed = Data(count: ZSTD_compressBound(bytes.count))
-      let length = compressed.withUnsafeMutableBytes { target in
-        bytes.withUnsafeBytes { source in
-          ZSTD_compress(target.baseAddress, target.count, source.baseAddress, source.count, Int32(level))
+      let length = unsafe compressed.withUnsafeMutableBytes { target in
+        unsafe bytes.withUnsafeBytes { source in
+          unsafe ZSTD_compress(target.baseAddress, target.count, source.baseAddress, source.count, Int32(level))
         }
       }
       try check(length)
@@ -32,7 +32,7 @@
     }
 
     public func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data {
-      let length = bytes.withUnsafeBytes { ZSTD_getFrameContentSize($0.baseAddress, $0.count) }
+      let length = unsafe bytes.withUnsafeBytes { unsafe ZSTD_getFrameContentSize($0.baseAddress, $0.count) }
       guard length != czstd_contentsize_error(), length != czstd_contentsize_unknown() else {
         throw ValueTransformError("It is no frame of Zstandard with a known length. Store it again.")
       }
@@ -43,9 +43,9 @@
           "Its frame of Zstandard claims to hold \(length) bytes, which cannot be. Store it again.")
       }
       var restored = Data(count: Int(length))
-      let written = restored.withUnsafeMutableBytes { target in
-        bytes.withUnsafeBytes { source in
-          ZSTD_decompress(target.baseAddress, target.count, source.baseAddress, source.count)
+      let written = unsafe restored.withUnsafeMutableBytes { target in
+        unsafe bytes.withUnsafeBytes { source in
+          unsafe ZSTD_decompress(target.baseAddress, target.count, source.baseAddress, source.count)
         }
       }
       try check(written)
@@ -57,7 +57,8 @@
 
     private func check(_ result: Int) throws {
       if ZSTD_isError(result) != 0 {
-        throw ValueTransformError("Zstandard failed: \(String(cString: ZSTD_getErrorName(result))). Store it again.")
+        throw ValueTransformError(
+          "Zstandard failed: \(unsafe String(cString: ZSTD_getErrorName(result))). Store it again.")
       }
     }
   }

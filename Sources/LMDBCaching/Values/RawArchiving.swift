@@ -87,7 +87,7 @@ enum RawArchiving {
   /// Reinterprets a value whose type is known to be `Target`.
   @inline(__always)
   static func cast<Source, Target>(_ value: Source, to type: Target.Type) -> Target {
-    withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Target.self).pointee }
+    unsafe withUnsafePointer(to: value) { unsafe UnsafeRawPointer($0).assumingMemoryBound(to: Target.self).pointee }
   }
 }
 
@@ -242,16 +242,16 @@ extension Double: RawElement { static var arrayFormat: ArchiveFormat { .doubleAr
 
 extension Array: RawArchivable where Element: RawElement {
   func withRawBytes<R>(_ body: (ArchiveFormat, ByteView) throws(CacheError) -> R) throws(CacheError) -> R {
-    try withUnsafeBytes { bytes in
-      outcome { () throws(CacheError) in try body(Element.arrayFormat, ByteView(bytes)) }
+    try unsafe withUnsafeBytes { bytes in
+      outcome { () throws(CacheError) in try unsafe body(Element.arrayFormat, ByteView(bytes)) }
     }.get()
   }
 
   init?(rawBytes: ByteView, format: ArchiveFormat) {
     let stride = MemoryLayout<Element>.stride
     guard format == Element.arrayFormat, rawBytes.count % stride == 0 else { return nil }
-    self.init(unsafeUninitializedCapacity: rawBytes.count / stride) { buffer, count in
-      MutableByteView(UnsafeMutableRawBufferPointer(buffer)).copy(rawBytes)
+    unsafe self.init(unsafeUninitializedCapacity: rawBytes.count / stride) { buffer, count in
+      unsafe MutableByteView(UnsafeMutableRawBufferPointer(buffer)).copy(rawBytes)
       count = rawBytes.count / stride
     }
   }
@@ -261,7 +261,7 @@ extension Array: RawArchivable where Element: RawElement {
 private func withScalarBytes<T: BitwiseCopyable, R>(
   of value: T, _ format: ArchiveFormat, _ body: (ArchiveFormat, ByteView) throws(CacheError) -> R
 ) throws(CacheError) -> R {
-  try withUnsafePointer(to: value) { (pointer) throws(CacheError) in
-    try body(format, ByteView(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<T>.size)))
+  try unsafe withUnsafePointer(to: value) { (pointer) throws(CacheError) in
+    try unsafe body(format, ByteView(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<T>.size)))
   }
 }

@@ -42,7 +42,9 @@ enum ValueArchiver {
     case .keyedArchive: return try plainValue(type, from: bytes, key)
     #if !canImport(Darwin)
       case .objectGraph:
-        guard let root = CBORKeyedUnarchiver.plainRoot(of: bytes.buffer) else { throw .mismatch(type, format, key) }
+        guard let root = unsafe CBORKeyedUnarchiver.plainRoot(of: bytes.buffer) else {
+          throw .mismatch(type, format, key)
+        }
         return try root.withBytes { (bytes) throws(CacheError) in try decode(type, from: bytes, format, key) }
     #endif
     default: throw .mismatch(type, format, key)
@@ -68,7 +70,9 @@ enum ValueArchiver {
   ) throws(CacheError) -> R {
     let result: Result<R, CacheError>
     do {
-      result = try CBOREncoder().withEncoded(value) { (bytes) throws(CacheError) in try body(ByteView(bytes)) }
+      result = try unsafe CBOREncoder().withEncoded(value) { (bytes) throws(CacheError) in
+        try unsafe body(ByteView(bytes))
+      }
     } catch {
       throw .notArchived("A value of type \(V.self)", error)
     }
@@ -79,7 +83,7 @@ enum ValueArchiver {
     _ type: V.Type, from bytes: ByteView, _ format: ArchiveFormat, _ key: String
   ) throws(CacheError) -> V {
     do {
-      return try CBORDecoder().decode(type, from: bytes.buffer)
+      return try unsafe CBORDecoder().decode(type, from: bytes.buffer)
     } catch {
       throw .notUnarchived(type, format, key, error)
     }
@@ -144,11 +148,12 @@ enum FoundationValue {
     if type == NSString.self, let string = object as? NSString { return try (string as String).withRawBytes(body) }
     if type == NSData.self, let data = object as? NSData {
       let count = data.length
-      return try body(.bytes, ByteView(UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count)))
+      return try unsafe body(
+        .bytes, ByteView(UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count)))
     }
     if type == NSNumber.self || type == booleanNumber, let number = object as? NSNumber {
       if type == booleanNumber { return try number.boolValue.withRawBytes(body) }
-      return switch UInt8(bitPattern: number.objCType.pointee) {
+      return switch unsafe UInt8(bitPattern: number.objCType.pointee) {
       case UInt8(ascii: "d"): try number.doubleValue.withRawBytes(body)
       case UInt8(ascii: "f"): try number.floatValue.withRawBytes(body)
       case UInt8(ascii: "Q"): try number.uint64Value.withRawBytes(body)
@@ -172,7 +177,7 @@ enum FoundationValue {
     switch format {
     // From the bytes: on Linux `NSURL` and `URL` accept different strings.
     case .url: NSURL(string: String(utf8: bytes))
-    case .bytes: NSData(bytes: bytes.buffer.baseAddress, length: bytes.count)
+    case .bytes: unsafe NSData(bytes: bytes.buffer.baseAddress, length: bytes.count)
     default: RawArchiving.anyValue(from: bytes, format: format).flatMap { FoundationObject.bridging($0) }
     }
   }

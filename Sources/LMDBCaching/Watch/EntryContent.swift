@@ -67,7 +67,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
 
   /// Call it after the last reader.
   func deallocate() {
-    MemoryReference<Copy>(address: state.pointee.current.load(ordering: .acquiring))?.free()
+    unsafe MemoryReference<Copy>(address: state.pointee.current.load(ordering: .acquiring))?.free()
     state.free()
   }
 
@@ -79,16 +79,16 @@ package struct EntryReader<Content>: BitwiseCopyable {
   @inlinable @inline(never) @_effects(releasenone)
   package func currentContent() -> Content?? {
     let reading = EntryState.begin(state)
-    guard let copy = MemoryReference<Copy>(address: reading.copy) else { return nil }
+    guard let copy = unsafe MemoryReference<Copy>(address: reading.copy) else { return nil }
     let content = copy.pointee.content
     EntryState.end(reading)
     return .some(content)
   }
 
   func keep(_ copy: Copy) {
-    let new = UInt(bitPattern: MemoryReference.allocated(copy).pointer)
+    let new = unsafe UInt(bitPattern: MemoryReference.allocated(copy).pointer)
     let old = state.pointee.current.exchange(new, ordering: .acquiringAndReleasing)
-    guard let old = MemoryReference<Copy>(address: old) else { return }
+    guard let old = unsafe MemoryReference<Copy>(address: old) else { return }
     MemoryReaders.shared.wait()
     old.free()
   }
@@ -102,9 +102,9 @@ struct EntryState: ~Copyable {
   /// Unmanaged, so that reading counts no references: the ``EntryContent`` that frees this state keeps the observer.
   let observer: Unmanaged<EntryVersionObserver>
   /// Unmanaged: they are never freed.
-  let readers = Unmanaged.passUnretained(MemoryReaders.shared)
+  let readers = unsafe Unmanaged.passUnretained(MemoryReaders.shared)
 
-  init(_ observer: EntryVersionObserver) { self.observer = .passUnretained(observer) }
+  init(_ observer: EntryVersionObserver) { unsafe self.observer = unsafe .passUnretained(observer) }
 
   /// The address of a copy that stays valid while the thread is announced as a reader; 0, without that, if not current.
   @usableFromInline
@@ -115,12 +115,12 @@ struct EntryState: ~Copyable {
 
   @usableFromInline @inline(never)
   static func begin(_ state: MemoryReference<EntryState>) -> Reading {
-    guard let line = state.pointee.readers._withUnsafeGuaranteedRef({ $0.enter() }) else {
+    guard let line = unsafe state.pointee.readers._withUnsafeGuaranteedRef({ $0.enter() }) else {
       return Reading(copy: 0, line: nil)
     }
     let copy = state.pointee.current.load(ordering: .acquiring)
-    if let seen = MemoryReference<EntryVersionObserver.Seen>(address: copy)?.pointee,
-      state.pointee.observer._withUnsafeGuaranteedRef({ $0.isCurrent(seen) })
+    if let seen = unsafe MemoryReference<EntryVersionObserver.Seen>(address: copy)?.pointee,
+      unsafe state.pointee.observer._withUnsafeGuaranteedRef({ $0.isCurrent(seen) })
     {
       return Reading(copy: copy, line: line)
     }

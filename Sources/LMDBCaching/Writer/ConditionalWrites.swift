@@ -89,16 +89,16 @@ final class ConditionalWrites: @unchecked Sendable {
 
   @inline(__always)
   func note(_ hash: UInt64) {
-    if !underWay.isEmpty { noteChange(hash) }
+    if unsafe !underWay.isEmpty { noteChange(hash) }
   }
 
   @inline(never)
   private func noteChange(_ hash: UInt64) {
-    for write in underWay where write.hash == hash { write.isChanged = true }
+    for write in unsafe underWay where write.hash == hash { write.isChanged = true }
   }
 
   func note(_ scope: KeyScope) {
-    for write in underWay {
+    for write in unsafe underWay {
       if case .tag(let tag) = scope, !write.removedTags.contains(tag) { write.removedTags.append(tag) }
       if scope.includes(write.key) { write.isChanged = true }
     }
@@ -110,7 +110,7 @@ final class ConditionalWrites: @unchecked Sendable {
     write.removedTags = []
     if write.isRegistered { return }
     write.isRegistered = true
-    underWay.append(write)
+    unsafe underWay.append(write)
   }
 
   func isUnchanged(_ write: ConditionalWrite) -> Bool {
@@ -125,7 +125,9 @@ final class ConditionalWrites: @unchecked Sendable {
     // Only the write's own thread registers it and makes it hold.
     if !write.isRegistered, write.conflicts < Self.toleratedConflicts { return }
     let keepsFile = lock.withLock {
-      if write.isRegistered, let index = underWay.lastIndex(where: { $0 === write }) { underWay.remove(at: index) }
+      if write.isRegistered, let index = unsafe underWay.lastIndex(where: { $0 === write }) {
+        unsafe underWay.remove(at: index)
+      }
       if let index = holders.firstIndex(where: { $0 === write }) {
         holders.remove(at: index)
         holderCount.subtract(1, ordering: .relaxed)

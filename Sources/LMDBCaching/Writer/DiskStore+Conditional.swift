@@ -196,8 +196,6 @@ extension DiskStore {
   ) throws(CacheError) -> WriteOutcome {
     try admit(.key(key.utf8))
     let deadline = MonotonicClock.nanoseconds.addingClamped(settings.lockTimeout.clampedNanoseconds)
-    // The caller waits until the job has run: what it points to stays.
-    nonisolated(unsafe) let (key, change) = (key, change)
     while true {
       let result = try writer.run { [self] in try transactOnWriterThread(key, expected, change) }
       switch result {
