@@ -36,9 +36,6 @@ struct ByteView: Sequence, @unchecked Sendable {
     unsafe ByteView(UnsafeRawBufferPointer(rebasing: buffer[range.checked(within: count)]))
   }
 
-  /// At most that many bytes.
-  func prefix(_ length: Int) -> ByteView { self[..<Swift.min(length, count)] }
-
   /// A little-endian number.
   @inline(__always)
   func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int = 0, as type: T.Type = T.self) -> T {
@@ -71,10 +68,6 @@ struct ByteView: Sequence, @unchecked Sendable {
   @inline(__always)
   func precedes(_ other: ByteView) -> Bool { unsafe buffer.precedes(other.buffer) }
 
-  func sharedPrefix(with other: ByteView, limit: Int) -> Int {
-    unsafe buffer.sharedPrefix(with: other.buffer, limit: limit)
-  }
-
   /// Where it begins within `whole`, a part of which it is.
   func offset(in whole: ByteView) -> Int {
     let offset = unsafe UInt(bitPattern: buffer.baseAddress) &- UInt(bitPattern: whole.buffer.baseAddress)
@@ -86,9 +79,6 @@ struct ByteView: Sequence, @unchecked Sendable {
   func makeIterator() -> LazyMapSequence<Range<Int>, UInt8>.Iterator {
     (0..<count).lazy.map { self[$0] }.makeIterator()
   }
-
-  @usableFromInline
-  var underestimatedCount: Int { count }
 
   @usableFromInline
   func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
@@ -148,7 +138,8 @@ struct OwnedBytes: ~Copyable {
   /// Valid until it grows.
   private(set) var memory = MutableByteView.empty
 
-  init() {}
+  @inline(__always)
+  init(capacity: Int = 0) { if capacity > 0 { grow(to: capacity) } }
 
   /// For a size that a file claims.
   init(count: Int, for path: String) throws(SystemError) {
@@ -163,9 +154,8 @@ struct OwnedBytes: ~Copyable {
   /// Grows to that size, or to twice the present one; keeps the contents.
   mutating func grow(to count: Int) {
     let count = max(count, 2 * memory.count)
-    guard let moved = unsafe realloc(memory.buffer.baseAddress, count) else {
-      fatalError("no memory for \(count) bytes")
-    }
+    let moved = unsafe realloc(memory.buffer.baseAddress, count)
+    if unsafe moved == nil { fatalError("no memory for \(count) bytes") }
     memory = unsafe MutableByteView(start: moved, count: count)
   }
 
@@ -219,13 +209,10 @@ extension FixedWidthInteger {
   var bytes: [UInt8] { unsafe withUnsafeBytes(of: self) { unsafe Array($0) } }
 }
 
-// MARK: The functions of LMDB
-
 extension EntryTransaction where Self: ~Copyable {
   @inline(__always)
   func withValue<R>(forKey key: ByteView, _ body: (ByteView) throws(LMDBError) -> R) throws(LMDBError) -> R? {
-    try unsafe withValue(forKey: key.buffer, in: .main) { (value) throws(LMDBError) in try unsafe body(ByteView(value))
-    }
+    try unsafe withValue(forKey: key.buffer, in: .main) { (raw) throws(LMDBError) in try unsafe body(ByteView(raw)) }
   }
 }
 
@@ -258,8 +245,7 @@ extension ContiguousBytes {
 extension [UInt8] {
   @inline(__always)
   mutating func withMutableBytes<R, E: Error>(_ body: (MutableByteView) throws(E) -> R) throws(E) -> R {
-    try unsafe withUnsafeMutableBytes { bytes in outcome { () throws(E) in try unsafe body(MutableByteView(bytes)) } }
-      .get()
+    try unsafe withUnsafeMutableBytes { raw in outcome { () throws(E) in try unsafe body(MutableByteView(raw)) } }.get()
   }
 }
 

@@ -126,7 +126,7 @@ struct PackedKeys {
   var count: Int { ends.count }
 
   mutating func append(_ key: ByteView) {
-    bytes.append(contentsOf: key)
+    unsafe bytes.append(contentsOf: key.buffer)
     ends.append(bytes.count)
   }
 

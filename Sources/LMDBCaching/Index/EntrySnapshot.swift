@@ -178,7 +178,7 @@ struct FoundRecord {
     } else {
       header = nil
       let isLong = databaseKey.first == DatabaseKey.longMarker
-      key = isLong ? databaseKey[1...].prefix(DatabaseKey.longPrefixLength) : databaseKey
+      key = isLong ? databaseKey[1..<min(databaseKey.count, 1 + DatabaseKey.longPrefixLength)] : databaseKey
     }
   }
 

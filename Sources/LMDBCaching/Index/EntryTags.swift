@@ -8,12 +8,10 @@ final class EntryTags: @unchecked Sendable, Equatable {
   private let owned: OwnedBytes
 
   private init(_ hashes: some Collection<UInt64>) {
-    var owned = OwnedBytes()
-    owned.grow(to: TagHashes.length(hashes.count))
+    owned = OwnedBytes(capacity: TagHashes.length(hashes.count))
     owned.memory.store(UInt16(hashes.count))
     for (index, hash) in hashes.enumerated() { owned.memory.store(hash, at: 2 + 8 * index) }
-    self.hashes = TagHashes(allOf: owned.bytes)
-    self.owned = owned
+    self.hashes = TagHashes(owned.bytes)!
   }
 
   convenience init(copying hashes: TagHashes) { self.init(hashes) }
@@ -58,8 +56,6 @@ struct TagHashes: RandomAccessCollection {
     guard Self.length(1)...Self.length(Self.greatestCount) ~= length, bytes.count >= length else { return nil }
     self.bytes = bytes[..<length]
   }
-
-  fileprivate init(allOf bytes: ByteView) { self.bytes = bytes }
 
   var count: Int { (bytes.count - 2) / 8 }
   var startIndex: Int { 0 }

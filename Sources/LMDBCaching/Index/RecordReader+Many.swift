@@ -116,10 +116,10 @@ struct GroupBytes: ~Copyable {
   }
 
   private static let alignment = 16
-  private var owned = OwnedBytes()
+  private var owned: OwnedBytes
   private var count = 0
 
-  init(capacity: Int) { owned.grow(to: max(Self.alignment, capacity)) }
+  init(capacity: Int) { owned = OwnedBytes(capacity: max(Self.alignment, capacity)) }
 
   /// Copies a value, aligned as on the stack.
   @inline(__always)

@@ -108,7 +108,7 @@ final class Journal: @unchecked Sendable {
   }
 
   deinit {
-    stateMemory.free()
+    unsafe stateMemory.free()
   }
 
   var writes: WriteCounts { lock.withLock { state.writes } }

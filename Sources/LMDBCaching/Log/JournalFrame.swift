@@ -165,7 +165,7 @@ final class BatchFrames {
   }
 
   private struct Contents: ~Copyable {
-    var owned = OwnedBytes()
+    var owned = OwnedBytes(capacity: 4096)
     var used = JournalSegment.headerSize
     var entries: [Entry] = []
     var group = ValueGroup()
@@ -178,13 +178,10 @@ final class BatchFrames {
   /// Values in the value log, whose segments this object retains.
   private var values: [AppendedValue] = []
 
-  init(isAwaited: Bool) {
-    self.isAwaited = isAwaited
-    contents.pointee.owned.grow(to: 4096)
-  }
+  init(isAwaited: Bool) { self.isAwaited = isAwaited }
 
   deinit {
-    contents.free()
+    unsafe contents.free()
     for value in values { value.end() }
   }
 

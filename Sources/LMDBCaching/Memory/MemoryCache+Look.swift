@@ -78,7 +78,7 @@ extension MemoryCache {
     let mask = Int(truncatingIfNeeded: 0xFFFF_FFFF as UInt64 &>> shift)
     var place = Int(truncatingIfNeeded: tag &>> shift)
     for _ in 0..<mostPlaces {
-      let word = MemoryAddress.word(at: (address & ~63) &+ UInt(bitPattern: place &* 8))
+      let word = unsafe MemoryView.word(at: (address & ~63) &+ UInt(bitPattern: place &* 8))
       if word &>> 32 == tag || word == 0 { return (word, place) }
       place = (place &+ 1) & mask
     }
@@ -119,7 +119,7 @@ extension MemoryCache {
     guard shard.pointee.version.isCurrent(version) else { return nil }
     // The base is the first word of a slab.
     let number = UInt(truncatingIfNeeded: slot &>> MemorySlabs.slotsLog2)
-    let base = MemoryAddress.word(at: table &+ number &* UInt(bitPattern: MemoryLayout<MemorySlab>.stride))
+    let base = unsafe MemoryView.word(at: table &+ number &* UInt(bitPattern: MemoryLayout<MemorySlab>.stride))
     return shard.pointee.version.isCurrent(version) ? UInt(truncatingIfNeeded: base) : nil
   }
 
@@ -129,7 +129,7 @@ extension MemoryCache {
     guard let chunk = peekChunk(shard, version, slot: slot) else { return nil }
     let number = Int(truncatingIfNeeded: slot & (MemorySlabs.slotsPerSlab &- 1))
     let offset = number &* MemoryLayout<MemoryDetails>.stride &+ MemoryDetails.expiresOffset
-    let expires = Int64(bitPattern: MemoryAddress.word(at: chunk &+ UInt(bitPattern: offset)))
+    let expires = unsafe Int64(bitPattern: MemoryView.word(at: chunk &+ UInt(bitPattern: offset)))
     return shard.pointee.version.isCurrent(version) ? expires : nil
   }
 
@@ -138,7 +138,7 @@ extension MemoryCache {
     guard let chunk = peekChunk(shard, version, slot: slot) else { return nil }
     let number = Int(truncatingIfNeeded: slot & (MemorySlabs.slotsPerSlab &- 1))
     let place = chunk &+ UInt(bitPattern: MemorySlabs.stampsOffset &+ number &* MemoryLayout<MemoryStamps>.stride)
-    let stamps = MemoryStamps(stamp: MemoryAddress.word(at: place), validated: MemoryAddress.word(at: place &+ 8))
+    let stamps = unsafe MemoryStamps(stamp: MemoryView.word(at: place), validated: MemoryView.word(at: place &+ 8))
     return shard.pointee.version.isCurrent(version) ? stamps : nil
   }
 }

@@ -269,13 +269,13 @@ extension MemoryCache {
 
   private func drain(_ contents: consuming MemoryContents<Key, Value>) {
     contents.drain { entry in
-      let entry = entry.move()
+      let entry = unsafe entry.move()
       release(Pair(key: entry.key, value: entry.value))
     }
   }
 
   static func destroy(_ contents: consuming MemoryContents<Key, Value>) {
-    contents.drain { entry in _ = entry.move() }
+    contents.drain { entry in _ = unsafe entry.move() }
   }
 
   // Unchecked: the contents, pointers to `Sendable` keys and values, are handed over whole to one other thread.

@@ -254,8 +254,8 @@ extension MemoryCache {
 
   @inlinable @inline(__always)
   static func prefetchObject(_ place: UInt, distance: UInt) {
-    let reference = UInt(truncatingIfNeeded: MemoryAddress.word(at: place))
-    MemoryAddress.prefetch(reference & addressBits &+ distance)
+    let reference = unsafe UInt(truncatingIfNeeded: MemoryView.word(at: place))
+    MemoryView.prefetch(reference & addressBits &+ distance)
   }
 
   /// The bits of a reference word that hold its address.

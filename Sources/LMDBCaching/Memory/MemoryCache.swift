@@ -133,7 +133,7 @@ public import Synchronization
       shard.pointee.core.table.deallocate(arena: arena)
       shard.pointee.core.slabs.deallocate()
       shard.pointee.core.freeStripes()
-      _ = shard.move()
+      _ = unsafe shard.move()
     }
     unsafe memory.deallocate()
   }
@@ -148,9 +148,7 @@ public import Synchronization
   }
 
   @inlinable @inline(__always)
-  var totals: MemoryReference<MemoryTotals> {
-    unsafe MemoryReference(memory.assumingMemoryBound(to: MemoryTotals.self))
-  }
+  var totals: MemoryReference<MemoryTotals> { unsafe .init(memory.assumingMemoryBound(to: MemoryTotals.self)) }
 
   @inlinable @inline(__always)
   func number(of hash: UInt64, mask: Int) -> Int { Int(truncatingIfNeeded: hash &>> 60) & mask }
@@ -186,8 +184,8 @@ public import Synchronization
   @inlinable @inline(__always)
   func lockShardToInsert(hash: UInt64) -> MemoryReference<Shard>? {
     let shard = unsafe UnsafeRawPointer(shard(number(of: hash, mask: mask.load(ordering: .relaxed))).pointer)
-    for offset in stride(from: 0, to: MemoryLayout<Shard>.size, by: 64) {
-      unsafe cplatform_prefetch_to_write(shard + offset)
+    for part in stride(from: 0, to: MemoryLayout<Shard>.size, by: 64) {
+      unsafe cplatform_prefetch_to_write(shard + part)
     }
     return lockShard(hash: hash)
   }

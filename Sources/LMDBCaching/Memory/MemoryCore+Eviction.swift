@@ -1,5 +1,3 @@
-public import CPlatform
-
 extension MemoryCore {
   /// Evicts and returns one entry, an expired one if the scan finds one.
   ///
@@ -169,9 +167,7 @@ struct MemoryGhost {
   }
 
   @inlinable @inline(__always)
-  func prefetch(_ tag: UInt32) {
-    if let words = unsafe words { unsafe cplatform_prefetch_to_write(words + set(of: tag)) }
-  }
+  func prefetch(_ tag: UInt32) { if sets > 0 { word(set(of: tag)).prefetch() } }
 
   /// Forgets `tag` and returns its age in insertions, or `nil` if that exceeds `window`.
   @inlinable

@@ -143,7 +143,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     let slot = slabs.allocate()
     let isMain = entry.pointee.isMain
     let place = table.insert(slot, tag: UInt32(truncatingIfNeeded: details.hash))
-    table.entry(at: place).move(from: entry)
+    unsafe table.entry(at: place).move(from: entry)
     slabs.details(slot).initialize(to: details)
     if let stamps { slabs.stamps(slot).initialize(to: stamps) }
     if isMain { main.push(slot, in: slabs) } else { small.push(slot, in: slabs) }
@@ -158,7 +158,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @inlinable
   mutating func take(at place: Int) -> Pair {
     let slot = table.slot(at: place)
-    let entry = table.entry(at: place).move()
+    let entry = unsafe table.entry(at: place).move()
     table.remove(at: place)
     unlink(slot, isMain: entry.isMain)
     slabs.free(slot)
@@ -377,11 +377,11 @@ struct MemoryReference<Pointee: ~Copyable> {
   func initialize(to value: consuming Pointee) { unsafe pointer.initialize(to: value) }
 
   /// Leaves the place uninitialized.
-  @inlinable @inline(__always)
+  @unsafe @inlinable @inline(__always)
   func move() -> Pointee { unsafe pointer.move() }
 
   /// Moves from another place into this uninitialized one.
-  @inlinable @inline(__always)
+  @unsafe @inlinable @inline(__always)
   func move(from other: Self) { unsafe pointer.moveInitialize(from: other.pointer, count: 1) }
 
   @inlinable @inline(__always)
@@ -394,7 +394,7 @@ struct MemoryReference<Pointee: ~Copyable> {
     return reference
   }
 
-  func free() {
+  @unsafe func free() {
     unsafe pointer.deinitialize(count: 1)
     unsafe pointer.deallocate()
   }
@@ -409,19 +409,6 @@ struct MemoryReference<Pointee: ~Copyable> {
 
 extension MemoryReference: @unchecked Sendable where Pointee: ~Copyable & Sendable {}
 extension MemoryReference: BitwiseCopyable where Pointee: ~Copyable {}
-
-/// What is at addresses that a reader has found (see ``MemoryCache``), and which another thread may be writing.
-@usableFromInline
-enum MemoryAddress {
-  @inlinable @inline(__always)
-  static func word(at address: UInt) -> UInt64 {
-    unsafe cplatform_peek(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
-  }
-
-  /// Any address is valid.
-  @inlinable @inline(__always)
-  static func prefetch(_ address: UInt) { unsafe cxxhash_prefetch(UnsafeRawPointer(bitPattern: address)) }
-}
 
 /// The addresses of a shard's table, for readers without its lock. The lock's holder writes it before unlocking.
 ///
@@ -439,16 +426,26 @@ struct MemoryView: ~Copyable {
   @inlinable
   init() {}
 
+  /// What is at an address that a reader has found (see ``MemoryCache``), and which another thread may be writing.
+  @unsafe @inlinable @inline(__always)
+  static func word(at address: UInt) -> UInt64 {
+    unsafe cplatform_peek(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+  }
+
+  /// Any address is valid.
+  @inlinable @inline(__always)
+  static func prefetch(_ address: UInt) { unsafe cxxhash_prefetch(UnsafeRawPointer(bitPattern: address)) }
+
   /// Prefetches the home of `hash` and the places just behind it.
   @inlinable @inline(__always)
   borrowing func prefetch(hash: UInt64, stride: Int) {
     let words = words.load(ordering: .relaxed)
     let home = UInt(truncatingIfNeeded: (hash & 0xFFFF_FFFF) &>> UInt64(truncatingIfNeeded: words & 63))
-    MemoryAddress.prefetch((words & ~63) &+ home &* 8)
+    Self.prefetch((words & ~63) &+ home &* 8)
     let entry = entries.load(ordering: .relaxed) &+ home &* UInt(bitPattern: stride)
-    MemoryAddress.prefetch(entry)
+    Self.prefetch(entry)
     // In a table that is three quarters full every other entry is a place or two behind its home.
-    MemoryAddress.prefetch(entry &+ 64)
+    Self.prefetch(entry &+ 64)
   }
 
   @inlinable @inline(__always)
@@ -568,10 +565,10 @@ struct MemoryTable<Key, Value> {
   @inlinable @inline(__always)
   static func prefetchValue(of entry: MemoryReference<Entry>) {
     if MemoryLayout<Value>.size == MemoryLayout<UInt>.size, !_isPOD(Value.self) {
-      unsafe withUnsafeMutablePointer(to: &entry.pointee.value) { value in
-        unsafe cplatform_prefetch_to_write(
-          UnsafeRawPointer(bitPattern: UnsafeRawPointer(value).loadUnaligned(as: UInt.self)))
+      let object = unsafe withUnsafePointer(to: &entry.pointee.value) {
+        unsafe UnsafeRawPointer($0).loadUnaligned(as: UInt.self)
       }
+      unsafe cplatform_prefetch_to_write(UnsafeRawPointer(bitPattern: object))
     }
   }
 
@@ -608,7 +605,7 @@ struct MemoryTable<Key, Value> {
       let home = home(of: UInt32(truncatingIfNeeded: word &>> 32))
       if (candidate &- home) & mask >= (candidate &- hole) & mask {
         self.word(hole).pointee = word
-        entry(at: hole).move(from: entry(at: candidate))
+        unsafe entry(at: hole).move(from: entry(at: candidate))
         hole = candidate
       }
     }
@@ -625,7 +622,7 @@ struct MemoryTable<Key, Value> {
       var target = resized.home(of: UInt32(truncatingIfNeeded: word &>> 32))
       while resized.word(target).pointee != 0 { target = resized.next(target) }
       resized.word(target).pointee = word
-      resized.entry(at: target).move(from: entry(at: place))
+      unsafe resized.entry(at: target).move(from: entry(at: place))
     }
     unsafe arena.retire(words, bytes: capacity * 8)
     unsafe arena.retire(entries, bytes: capacity * MemoryLayout<Entry>.stride)

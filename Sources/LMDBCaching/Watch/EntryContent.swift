@@ -68,7 +68,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
   /// Call it after the last reader.
   func deallocate() {
     unsafe MemoryReference<Copy>(address: state.pointee.current.load(ordering: .acquiring))?.free()
-    state.free()
+    unsafe state.free()
   }
 
   /// The content that was loaded last, or `nil` if the entry has changed since.
@@ -90,7 +90,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
     let old = state.pointee.current.exchange(new, ordering: .acquiringAndReleasing)
     guard let old = unsafe MemoryReference<Copy>(address: old) else { return }
     MemoryReaders.shared.wait()
-    old.free()
+    unsafe old.free()
   }
 }
 

@@ -215,7 +215,9 @@ struct CommitPlan: ~Copyable {
   private var sharedPrefix: Int {
     guard let first = entries.first?.databaseKey else { return 0 }
     var shared = first.count
-    for entry in entries where shared > 0 { shared = first.sharedPrefix(with: entry.databaseKey, limit: shared) }
+    for entry in entries where shared > 0 {
+      shared = unsafe first.buffer.sharedPrefix(with: entry.databaseKey.buffer, limit: shared)
+    }
     return shared
   }
 
