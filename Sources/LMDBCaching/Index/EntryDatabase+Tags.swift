@@ -158,7 +158,7 @@ struct PrefixRemovals {
       guard let mark = takeMark(), mark >= removals.last?.mark ?? forgotten,
         let length = rest.first.map(Int.init), length < rest.count
       else { return }
-      removals.append(Removal(mark: mark, prefix: Array(rest[1...length])))
+      removals.append(Removal(mark: mark, prefix: Array(rest[1..<length + 1])))
       rest = rest[(length + 1)...]
     }
     (self.forgotten, self.removals) = (forgotten, removals)
