@@ -271,7 +271,8 @@ case "optimized":
     "FoundationArchives", "FoundationObjects", "LMDB", "LMDBCaching", "Platform", "TestSupport",
   ]
   for target in package.targets where optimized.contains(target.name) {
-    target.swiftSettings = [.unsafeFlags(["-O", "-enable-default-cmo", "-assert-config", "Debug"])]
+    target.swiftSettings =
+      (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-enable-default-cmo", "-assert-config", "Debug"])]
   }
 case "concurrency":
   // With the thread sanitizer: of each target of tests the suites in which threads meet.
