@@ -166,11 +166,6 @@ static inline uint32_t cplatform_peek_half(const void *half) {
 #endif
 }
 
-/// The pointer stored at an address.
-static inline uintptr_t cplatform_peek_address(const void *place) {
-  return sizeof(uintptr_t) == 8 ? (uintptr_t)cplatform_peek(place) : (uintptr_t)cplatform_peek_half(place);
-}
-
 /// Copies `size` bytes by words. Addresses and size are multiples of 8.
 static inline void cplatform_peek_words(void *to, const void *from, size_t size) {
   for (size_t offset = 0; offset < size; offset += 8) {

@@ -363,6 +363,8 @@ final class WriterState {
 
   var pointee: Control { @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) } }
 
+  static func == (first: Self, second: Self) -> Bool { unsafe first.pointer == second.pointer }
+
   @unsafe func deallocate() {
     unsafe pointer.deinitialize(count: 1)
     unsafe pointer.deallocate()
