@@ -61,7 +61,7 @@ let package = Package(
     .target(name: "Platform", dependencies: ["CPlatform"], swiftSettings: strict),
     // What the coders of both kinds of archives share.
     .target(name: "FoundationObjects", dependencies: ["Platform"], swiftSettings: strict),
-    .target(name: "CBORCoding", dependencies: ["FoundationObjects"], swiftSettings: strict),
+    .target(name: "CBORCoding", dependencies: ["CPlatform", "FoundationObjects"], swiftSettings: strict),
     .target(name: "LMDB", dependencies: ["CLMDB", "CPlatform", "CXXHash", "Platform"], swiftSettings: strict),
     .target(
       name: "LMDBCaching",

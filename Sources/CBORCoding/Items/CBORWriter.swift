@@ -1,3 +1,4 @@
+import CPlatform
 import Foundation
 
 /// Appends data items to its buffer in deterministic encoding (RFC 8949 §4.2.1): shortest heads, definite lengths, and
@@ -53,7 +54,7 @@ import Foundation
   @inline(__always)
   mutating func append(_ bytes: CBORBytes) {
     reserve(bytes.count)
-    unsafe UnsafeMutableRawBufferPointer(start: base + count, count: bytes.count).copyMemory(from: bytes.pointer)
+    if let source = unsafe bytes.pointer.baseAddress { unsafe cplatform_copy(base + count, source, bytes.count) }
     count &+= bytes.count
   }
 
@@ -84,7 +85,7 @@ import Foundation
     let distance = Self.headLength(count) - 1
     reserve(distance)
     let contents = unsafe base + start + 1
-    unsafe (contents + distance).copyMemory(from: contents, byteCount: self.count - start - 1)
+    unsafe cplatform_copy(contents + distance, contents, self.count - start - 1)
     self.count += distance
     _ = put(major, count, at: start)
     return distance

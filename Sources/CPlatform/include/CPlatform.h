@@ -20,6 +20,17 @@ static inline void cplatform_prefetch(const void *address) {
   __builtin_prefetch(address);
 }
 
+/// memmove and a memset to 0 that are no tail calls: in a function that throws, Swift up to 6.3 leaves a stale error behind
+/// such a call (https://github.com/swiftlang/swift/issues/90477).
+static inline void cplatform_copy(void *to, const void *from, size_t count) {
+  __builtin_memmove(to, from, count);
+  __asm__ volatile("");
+}
+static inline void cplatform_clear(void *bytes, size_t count) {
+  __builtin_memset(bytes, 0, count);
+  __asm__ volatile("");
+}
+
 /// Names the calling thread, for debuggers; at most 15 bytes on Linux.
 void cplatform_name_thread(const char *name);
 

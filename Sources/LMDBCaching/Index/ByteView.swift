@@ -1,3 +1,4 @@
+import CPlatform
 import CXXHash
 import CXXHashWide
 import Foundation
@@ -120,7 +121,7 @@ struct MutableByteView {
   func copy(_ bytes: ByteView, at offset: Int = 0) {
     precondition(offset >= 0 && offset <= count &- bytes.count)
     guard let base = unsafe buffer.baseAddress, let source = unsafe bytes.buffer.baseAddress else { return }
-    unsafe (base + offset).copyMemory(from: source, byteCount: bytes.count)
+    unsafe cplatform_copy(base + offset, source, bytes.count)
   }
 
   /// An aligned word that other processes may write.
@@ -129,7 +130,7 @@ struct MutableByteView {
     return unsafe MemoryReference((buffer.baseAddress! + offset).assumingMemoryBound(to: Atomic<UInt32>.self))
   }
 
-  func clear() { unsafe buffer.initializeMemory(as: UInt8.self, repeating: 0) }
+  func clear() { if let base = unsafe buffer.baseAddress { unsafe cplatform_clear(base, count) } }
 }
 
 /// Memory from `malloc`, aligned to 16, that is freed at the end, or becomes `Data` without a copy.
