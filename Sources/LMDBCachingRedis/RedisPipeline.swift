@@ -213,7 +213,7 @@ final class RedisPipeline: @unchecked Sendable {
       let events = POLLIN | (session.hasOutput ? POLLOUT : 0)
       items.append(pollfd(fd: session.descriptor, events: Int16(events), revents: 0))
     }
-    let rest = isToWait ? max(0, min(nextDeadline - MonotonicClock.nanoseconds, idleTime)) : 0
+    let rest = isToWait ? min(nextDeadline - MonotonicClock.nanoseconds, idleTime) : 0
     let count = pollDescriptors(&items, nanoseconds: rest)
     if count < 0, errno != EINTR {
       throw RemoteTierError(.unreachable, "Waiting: \(SystemError("poll", "the server", errno: errno))")

@@ -83,10 +83,11 @@ final class RedisSocket {
     }
     defer { unsafe freeaddrinfo(list) }
     var addresses: [(family: Int32, bytes: [UInt8])] = []
-    while let address = unsafe list?.pointee {
+    var next = unsafe list
+    while let address = unsafe next?.pointee {
       let bytes = unsafe UnsafeRawBufferPointer(start: address.ai_addr, count: Int(address.ai_addrlen))
       unsafe addresses.append((address.ai_family, Array(bytes)))
-      unsafe list = address.ai_next
+      unsafe next = address.ai_next
     }
     return addresses
   }
@@ -179,9 +180,8 @@ final class RedisSocket {
     while true {
       let rest = deadline - MonotonicClock.nanoseconds
       if rest <= 0 { return 0 }
-      var items = [pollfd(fd: descriptor, events: Int16(events), revents: 0)]
-      let count = pollDescriptors(&items, nanoseconds: rest)
-      let ready = Int32(items[0].revents) & events
+      let (count, found) = pollDescriptor(descriptor, events, nanoseconds: rest)
+      let ready = found & events
       // The caller's next operation reports a failure.
       if count > 0 { return ready == 0 ? events : ready }
       if count < 0, errno != EINTR { throw Self.failure("Waiting", "poll", "the server", errno) }
@@ -189,8 +189,5 @@ final class RedisSocket {
   }
 
   /// Whether bytes, or the end of the connection, have arrived.
-  var hasArrivals: Bool {
-    var items = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
-    return pollDescriptors(&items, nanoseconds: 0) != 0
-  }
+  var hasArrivals: Bool { pollDescriptor(descriptor, POLLIN, nanoseconds: 0).count != 0 }
 }

@@ -46,9 +46,8 @@ extension RawSpan {
 extension UnsafeMutableRawBufferPointer {
   /// Allocates memory for a size that a file claims, or throws `ENOMEM`. Release it with `free`.
   package static func allocated(byteCount: Int, for path: String) throws(SystemError) -> Self {
-    let memory = unsafe Self(start: malloc(Swift.max(1, byteCount)), count: byteCount)
-    if unsafe memory.baseAddress == nil { throw SystemError("malloc", path, errno: ENOMEM) }
-    return unsafe memory
+    guard let memory = unsafe malloc(Swift.max(1, byteCount)) else { throw SystemError("malloc", path, errno: ENOMEM) }
+    return unsafe Self(start: memory, count: byteCount)
   }
 }
 

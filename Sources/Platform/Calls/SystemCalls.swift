@@ -31,7 +31,18 @@ func call<R: FixedWidthInteger & SignedInteger>(
 /// poll(2), which waits for at most `nanoseconds`, rounded up to milliseconds: rounded down, a waiting loop would turn once
 /// more. Returns the number of ready descriptors, or -1 and `errno`.
 package func pollDescriptors(_ items: inout [pollfd], nanoseconds: Int64) -> Int32 {
-  unsafe poll(&items, nfds_t(items.count), Int32(clamping: max(0, nanoseconds).addingClamped(999_999) / 1_000_000))
+  unsafe poll(&items, nfds_t(items.count), milliseconds(nanoseconds))
+}
+
+/// The same for one descriptor, with the events that are ready.
+package func pollDescriptor(_ descriptor: Int32, _ events: Int32, nanoseconds: Int64) -> (count: Int32, ready: Int32) {
+  var item = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+  let count = unsafe poll(&item, 1, milliseconds(nanoseconds))
+  return (count, Int32(item.revents))
+}
+
+private func milliseconds(_ nanoseconds: Int64) -> Int32 {
+  Int32(clamping: max(0, nanoseconds).addingClamped(999_999) / 1_000_000)
 }
 
 /// The result of `body`, or `nil` if it fails with one of these error numbers.

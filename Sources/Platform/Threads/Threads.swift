@@ -47,7 +47,8 @@ package enum PlatformThread {
     /// - Parameter context: Never `nil`. Only Darwin declares it so.
     static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
       let start = unsafe Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
-      unsafe cplatform_name_thread(String(start.name.prefix(15)))
+      // Linux limits a name to 15 bytes.
+      unsafe cplatform_name_thread(String(decoding: start.name.utf8.prefix(15), as: UTF8.self))
       pthread_detach(pthread_self())
       start.body()
       return nil

@@ -23,8 +23,7 @@ enum Platform {
 
   /// Whether a descriptor's reader is gone for good.
   static func isHungUp(_ descriptor: Int32) -> Bool {
-    var waits = [pollfd(fd: descriptor, events: 0, revents: 0)]
-    return pollDescriptors(&waits, nanoseconds: 0) > 0 && Int32(waits[0].revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
+    pollDescriptor(descriptor, 0, nanoseconds: 0).ready & (POLLERR | POLLHUP | POLLNVAL) != 0
   }
 
   /// The `errno` of looking at a path; `nil` if it exists.

@@ -161,7 +161,7 @@ final class HTTPConnection {
   private func readMore(before deadline: UInt64) -> Bool {
     let now = Platform.nanoseconds()
     guard now < deadline,
-      LoopbackSocket.wait(for: descriptor, Int16(POLLIN), Int32((deadline - now + 999_999) / 1_000_000))
+      LoopbackSocket.wait(for: descriptor, POLLIN, nanoseconds: deadline - now)
     else { return false }
     let bytes = LoopbackSocket.read(descriptor)
     received.append(contentsOf: bytes ?? [])
@@ -175,7 +175,7 @@ final class HTTPConnection {
 
   /// Waits until the peer has gone, at most as long as given.
   func isAbandoned(within milliseconds: Int32) -> Bool {
-    if LoopbackSocket.wait(for: descriptor, Int16(POLLIN), milliseconds) {
+    if LoopbackSocket.wait(for: descriptor, POLLIN, nanoseconds: UInt64(milliseconds) * 1_000_000) {
       if isAbandoned { return true }
       // Ignore what it has sent.
       Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
@@ -199,7 +199,7 @@ final class HTTPConnection {
         deadline = now + Self.stall
       } else {
         guard now < deadline,
-          LoopbackSocket.wait(for: descriptor, Int16(POLLOUT), Int32((deadline - now + 999_999) / 1_000_000))
+          LoopbackSocket.wait(for: descriptor, POLLOUT, nanoseconds: deadline - now)
         else { throw SocketEnd() }
       }
     }
@@ -283,7 +283,7 @@ enum LoopbackSocket {
 
   /// The next connection; `nil` on timeout, or if none can be accepted now.
   static func connection(to descriptor: Int32, within milliseconds: Int32) -> Int32? {
-    guard wait(for: descriptor, Int16(POLLIN), milliseconds) else { return nil }
+    guard wait(for: descriptor, POLLIN, nanoseconds: UInt64(milliseconds) * 1_000_000) else { return nil }
     let connection = accept(descriptor, nil, nil)
     if connection < 0 {
       // Too many open files, for example: wait until some are closed.
@@ -298,9 +298,8 @@ enum LoopbackSocket {
   }
 
   /// Whether the descriptor becomes ready within that time.
-  static func wait(for descriptor: Int32, _ events: Int16, _ milliseconds: Int32) -> Bool {
-    var waits = [pollfd(fd: descriptor, events: events, revents: 0)]
-    return pollDescriptors(&waits, nanoseconds: Int64(milliseconds) * 1_000_000) > 0
+  static func wait(for descriptor: Int32, _ events: Int32, nanoseconds: UInt64) -> Bool {
+    pollDescriptor(descriptor, events, nanoseconds: Int64(clamping: nanoseconds)).count > 0
   }
 
   /// Returns the bytes read; none at the end or after a failure; `nil` for none yet.
