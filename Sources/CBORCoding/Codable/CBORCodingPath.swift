@@ -152,6 +152,7 @@ struct CBORCodingKey: CodingKey {
   }
 }
 
+// Sendable: threads share only cells whose values do not change, or are atomic.
 extension CBORCell: @unchecked Sendable where Value: Sendable & ~Copyable {}
 
 /// A stack of trivial values. A push is a store and an addition, without an array's checks and reference counting.

@@ -3,8 +3,9 @@
 struct CBORDocument {
   let bytes: CBORBytes
 
+  // The scan has found an item at every position.
   @inline(__always)
-  func initialByte(_ position: CBORPosition) -> UInt8 { bytes[Int(position.offset)] }
+  func initialByte(_ position: CBORPosition) -> UInt8 { unsafe bytes.byte(Int(position.offset)) }
 
   /// Reads a head and moves to the string's bytes, the first nested item, or the next item.
   @inline(__always)

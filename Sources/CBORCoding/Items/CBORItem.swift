@@ -121,8 +121,7 @@ extension String {
   var quoted: String { utf8.count <= 80 ? "\"\(self)\"" : "\"\(prefix(60))…\" (\(utf8.count) bytes)" }
 }
 
-/// Bytes that their owner keeps in place while this is in use: whoever makes it of a pointer sees to that. Reads are
-/// checked against the bounds.
+/// Borrowed bytes. Their owner keeps them in place while this is in use. Reads are checked against the bounds.
 @safe struct CBORBytes {
   private let base: UnsafeRawPointer
   let count: Int
@@ -143,6 +142,13 @@ extension String {
   @inline(__always)
   subscript(offset: Int) -> UInt8 {
     precondition(UInt(bitPattern: offset) < UInt(bitPattern: count))
+    return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
+  }
+
+  /// The byte at an offset that is known to be within the bounds. Only debug builds check it.
+  @unsafe @inline(__always)
+  func byte(_ offset: Int) -> UInt8 {
+    assert(offset >= 0 && offset < count)
     return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
   }
 

@@ -161,7 +161,14 @@
       if ObjectIdentifier(stated) != ObjectIdentifier(record.value.type) {
         substitute = ClassTable.record(of: stated)
       }
-      if substitute.value.form != .object { return write(object, substitute, withIdentity: true) }
+      if substitute.value.form != .object {
+        guard object.isKind(of: stated) else {
+          return fail(
+            "The class \(ClassDescription.name(of: record)) is archived as \(ClassDescription.name(of: substitute)), which "
+              + "is not a superclass. Return another class from classForKeyedArchiver and classForCoder.")
+        }
+        return write(object, substitute, withIdentity: true)
+      }
       guard let entry = firstEntry(of: object) else { return }
       writeCoded(object, entry, record, as: substitute)
     }

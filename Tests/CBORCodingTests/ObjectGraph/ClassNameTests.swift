@@ -18,6 +18,11 @@ private final class Stand_in: Box {
   override var classForCoder: AnyClass { Box.self }
 }
 
+/// Says that it is archived as an array.
+private final class Pretender: Box {
+  override var classForCoder: AnyClass { NSArray.self }
+}
+
 /// A custom subclass of `NSArray`, archived as an array.
 private class FancyArray: NSArray {
   private var elements: [Any] = []
@@ -148,6 +153,10 @@ final class NaiveArray: NSArray {
       of: try #require(try roundTrip(NSArray(array: [fancy, fancy])) as? NSArray))
     #expect(array[0] as? NSArray === array[1] as? NSArray)
     #expect(type(of: array[0]) == NSArray.self && array[0] as? NSArray == ["fancy", 2])
+  }
+
+  @Test func aClassForCoderThatIsNoSuperclass() {
+    #expect(message { _ = try archive(Pretender(5)) }.contains("which is not a superclass"))
   }
 
   /// Foundation reads such keys only from its own unarchiver; with any other it traps.
