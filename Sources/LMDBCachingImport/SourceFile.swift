@@ -52,10 +52,12 @@ enum SourceFile {
       throw EntryFailure(
         .tooLarge, "The value has \(status.size) bytes, and \(limit) are taken at most. Raise maximumValueSize.")
     }
-    var bytes = [UInt8](repeating: 0, count: status.size)
+    var data = Data(count: status.size)
     let isWhole: Bool
     do throws(SystemError) {
-      let isRead = try file.read(&bytes)
+      let isRead = try unsafe data.withUnsafeMutableBytes { bytes -> Result<Bool, SystemError> in
+        do throws(SystemError) { return unsafe .success(try file.read(bytes)) } catch { return .failure(error) }
+      }.get()
       isWhole = try file.status().size == status.size && isRead
     } catch {
       throw EntryFailure(error)
@@ -63,7 +65,7 @@ enum SourceFile {
     guard isWhole else {
       throw EntryFailure(.unreadable, "The file was changed while it was read. Import again.")
     }
-    return Data(bytes)
+    return data
   }
 }
 

@@ -1,7 +1,7 @@
 import CSecret
 
-/// Every call of libsecret, GIO and GLib in this module, except those for values in `Variant.swift` and `Secret.swift`. All waits have a
-/// deadline.
+/// Every call of libsecret, GIO and GLib in this module, except those for values in `Variant.swift` and `Secret.swift`.
+/// All waits have a deadline.
 ///
 /// It avoids four behaviors of GIO and libsecret:
 ///
@@ -205,8 +205,8 @@ enum Calls {
     _ start: (OpaquePointer, @escaping Callback, gpointer) -> Void,
     finish: (OpaquePointer, UnsafeMutablePointer<UnsafeMutablePointer<GError>?>) -> Value?
   ) throws(CallFailure) -> Value {
-    guard deadline.remainingMilliseconds != nil else { throw .timedOut }
-    let loop = EventLoop()
+    guard let rest = deadline.remainingMilliseconds else { throw .timedOut }
+    let loop = EventLoop(tick: max(1, min(rest, 100)))
     let cancellable = unsafe GObjectReference(owning: g_cancellable_new())
     let completion = Completion()
     unsafe start(
@@ -218,14 +218,16 @@ enum Calls {
           owning: result)
       }, Unmanaged.passUnretained(completion).toOpaque())
     // The callback always comes: all functions used here honor the cancellation.
-    while completion.result == nil {
-      if deadline.remainingMilliseconds == nil { unsafe g_cancellable_cancel(cancellable.pointer) }
-      loop.iterate()
+    while true {
+      guard let result = completion.result else {
+        if deadline.remainingMilliseconds == nil { unsafe g_cancellable_cancel(cancellable.pointer) }
+        loop.iterate()
+        continue
+      }
+      var error: UnsafeMutablePointer<GError>?
+      guard let value = unsafe finish(result.pointer, &error) else { throw unsafe failure(taking: error) }
+      return value
     }
-    guard let result = completion.result else { throw .timedOut }
-    var error: UnsafeMutablePointer<GError>?
-    guard let value = unsafe finish(result.pointer, &error) else { throw unsafe failure(taking: error) }
-    return value
   }
 
   // MARK: - Failures
@@ -269,18 +271,20 @@ enum Calls {
 }
 
 /// A connection to a message bus, closed with the object.
+// @unchecked: as its superclass.
 final class BusConnection: GObjectReference, @unchecked Sendable {
   deinit { unsafe g_dbus_connection_close(pointer, nil, nil, nil) }
 }
 
-/// A main context for the waits of one thread. It wakes ten times a second, to look at the time and the connection.
+/// A main context for the waits of one thread. It wakes after each tick, to look at the time and the connection.
 // @safe: owns the context and the timer.
 @safe private struct EventLoop: ~Copyable {
   private let context: OpaquePointer
   private let timer: OpaquePointer
 
-  init() {
-    unsafe (context, timer) = (g_main_context_new(), g_timeout_source_new(100))
+  /// - Parameter tick: Milliseconds.
+  init(tick: Int32 = 100) {
+    unsafe (context, timer) = (g_main_context_new(), g_timeout_source_new(guint(tick)))
     unsafe g_main_context_push_thread_default(context)
     unsafe g_source_set_callback(timer, { _ in 1 }, nil, nil)
     unsafe g_source_attach(timer, context)

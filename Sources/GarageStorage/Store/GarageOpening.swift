@@ -110,7 +110,7 @@ struct GarageOpening: ~Copyable {
       try DataFileVerifier.betweenCommits(directory) { () throws(DataFileError) in
         record = GarageRecord()
         return try unsafe DataFileVerifier.verify(directory: directory) {
-          unsafe record.note(Array($0), Array($1.beginning))
+          unsafe record.note(Array($0), Array($1.beginning.prefix(16)))
         }
       }
     }

@@ -114,7 +114,7 @@ final class LMDBStore: GarageStore {
   func read<R>(_ body: (any StoreSnapshot) throws -> R) throws -> R {
     try converting {
       try environment.withReadTransaction { (transaction) throws(LMDBError) in
-        let snapshot = LMDBSnapshot(transaction.alias(), databases, self)
+        let snapshot = unsafe LMDBSnapshot(transaction.alias(), databases, self)
         return Result { try body(snapshot) }
       }.get()
     }
@@ -237,7 +237,7 @@ extension WriteTransaction {
   fileprivate func removeAll(withPrefix prefix: [UInt8], in database: Database) throws {
     try withCursor(in: database) { (cursor) throws(LMDBError) in
       var entry = try cursor.seek(toKeyAtOrAfter: prefix)
-      while let present = entry?.copy, present.key.starts(with: prefix) {
+      while let present = entry, unsafe present.key.starts(with: prefix) {
         try cursor.remove()
         entry = try cursor.next()
       }

@@ -18,14 +18,17 @@ protocol Handle {
 extension Handle {
   /// The status of a call, or the one that a test asks for. One relaxed load when no test is on.
   @inline(__always)
-  fileprivate func status(_ name: FaultInjection.Call, _ call: () -> Int32) -> Int32 {
-    if FaultInjection.isOn, let status = FaultInjection.status(for: name, path: environment.directory) { return status }
+  fileprivate func status(_ name: @autoclosure () -> FaultInjection.Call, _ call: () -> Int32) -> Int32 {
+    if FaultInjection.isOn, let status = FaultInjection.status(for: name(), path: environment.directory) {
+      return status
+    }
     return call()
   }
 
-  fileprivate func check(_ name: FaultInjection.Call, _ call: () -> Int32) throws(LMDBError) {
-    let status = status(name, call)
-    if status != MDB_SUCCESS { throw LMDBError(status: status, operation: name) }
+  @inline(__always)
+  fileprivate func check(_ name: @autoclosure () -> FaultInjection.Call, _ call: () -> Int32) throws(LMDBError) {
+    let status = status(name(), call)
+    if status != MDB_SUCCESS { throw LMDBError(status: status, operation: name()) }
   }
 
   fileprivate func noteOpened() {

@@ -68,7 +68,7 @@ extension LMDBError {
     /// More named databases than ``Environment/Options/maxDatabases`` (`MDB_DBS_FULL`).
     public static let databasesFull = Code(
       "databasesFull", "Too many named databases. Open the environment with a larger maxDatabases.")
-    /// A page is missing, or is not what it should be (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`).
+    /// A page is missing or damaged (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`).
     public static let corrupted = Code("corrupted", "The file is damaged. Set it aside and rebuild it.")
     /// The environment had a fatal error before and cannot be used any more (`MDB_PANIC`).
     package static let panic = Code(

@@ -46,7 +46,7 @@ public final class Environment: @unchecked Sendable {
   var databases: [String: Database] = [:]
 
   /// Takes ownership of an open C environment.
-  init(_ opened: OpenFiles, options: Options, metaPages: MetaPages) {
+  init(_ opened: OpenFiles, options: Options, metaPages: consuming MetaPages) {
     handle = opened.handle
     locks = opened.locks
     place = opened.directory
@@ -117,7 +117,7 @@ public final class Environment: @unchecked Sendable {
   }
 
   /// Aborts the pool's transactions. No read may be running.
-  func endPool() { for index in 0..<slots.count { slots[index].endTransaction() } }
+  func endPool() { for index in 0..<slots.count { unsafe slots[index].endTransaction() } }
 }
 
 extension Environment {
@@ -332,8 +332,8 @@ final class WriterState {
 
   /// Throws if an earlier change failed midway, as LMDB does for its own errors.
   @inline(__always)
-  func checkNotDoomed(_ operation: FaultInjection.Call) throws(LMDBError) {
-    if _slowPath(isDoomed) { throw LMDBError(status: MDB_BAD_TXN, operation: operation) }
+  func checkNotDoomed(_ operation: @autoclosure () -> FaultInjection.Call) throws(LMDBError) {
+    if _slowPath(isDoomed) { throw LMDBError(status: MDB_BAD_TXN, operation: operation()) }
   }
 
   /// The shared cursor, opened on first use in a transaction.
@@ -419,7 +419,7 @@ struct Control: ~Copyable {
   /// Guarded by the environment's `writerMutex`.
   let writer = WriterState()
 
-  init(_ metaPages: MetaPages) { self.metaPages = metaPages }
+  init(_ metaPages: consuming MetaPages) { self.metaPages = metaPages }
 
   @inline(__always)
   var current: Gate { Gate(rawValue: gate.load(ordering: .sequentiallyConsistent)) }

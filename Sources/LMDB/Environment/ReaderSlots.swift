@@ -82,7 +82,7 @@ import Synchronization
   }
 
   /// Aborts the slot's transaction, which must not be used any more.
-  func endTransaction() {
+  @unsafe func endTransaction() {
     if let transaction { unsafe transaction.abort() }
     transaction = nil
   }

@@ -97,7 +97,7 @@ import Synchronization
 
   @inline(__always)
   private func offset(_ slot: Int) -> Int? {
-    guard slot >= 0, slot < count else { return nil }
+    guard UInt(bitPattern: slot) < UInt(bitPattern: count) else { return nil }
     return unsafe Int(base.load(fromByteOffset: Self.headerSize &+ 2 &* slot, as: UInt16.self))
   }
 
@@ -105,7 +105,7 @@ import Synchronization
   @inline(__always)
   func offset(of node: Node) -> Int { size &- node.room &- node.keyCount &- Self.nodeHeaderSize }
 
-  /// Returns `nil` if there is no such entry in the page.
+  /// Returns `nil` for an entry outside the page.
   @inline(__always)
   func node(_ slot: Int) -> Node? {
     guard let offset = offset(slot), offset & 1 == 0, offset &+ Self.nodeHeaderSize <= size else { return nil }
@@ -324,28 +324,29 @@ struct DatabaseRecord: Equatable {
 /// without a lock.
 // @unchecked: the pointer never changes, and the words behind it are read atomically.
 // @safe: the pages stay mapped as long as `map`.
-@safe struct MetaPages: @unchecked Sendable {
+@safe struct MetaPages: ~Copyable, @unchecked Sendable {
   private let map: MemoryMap
   private let base: UnsafeMutableRawPointer
   let pageSize: Int
 
   /// - Throws: `.versionMismatch` if the pages are not laid out as expected.
   init(descriptor: Int32, pageSize: Int) throws(LMDBError) {
-    map = try system { () throws(SystemError) in
+    let map = try system { () throws(SystemError) in
       try MemoryMap(descriptor: descriptor, path: EnvironmentFiles.dataName, size: 2 * pageSize, .reading)
     }
-    unsafe base = map.base
-    self.pageSize = pageSize
     for number in 0...1 {
-      let meta = meta(number)
+      let meta = unsafe Self.meta(map.base + number * pageSize, pageSize)
       guard meta.magic == MetaPage.magic, meta.version == MetaPage.version else {
         throw LMDBError(code: .versionMismatch, operation: "Environment.open")
       }
     }
+    self.map = map
+    unsafe base = map.base
+    self.pageSize = pageSize
   }
 
-  private func meta(_ number: Int) -> MetaPage {
-    MetaPage(unsafe UnsafeRawBufferPointer(start: base + number * pageSize, count: pageSize).bytes)
+  private static func meta(_ page: UnsafeRawPointer, _ size: Int) -> MetaPage {
+    MetaPage(unsafe UnsafeRawBufferPointer(start: page, count: size).bytes)
   }
 
   /// The word of a page that begins at an offset, read atomically.
@@ -396,7 +397,7 @@ struct DatabaseRecord: Equatable {
   /// The map size that the last writer recorded, or more if its pages need it: the size `mdb_env_set_mapsize(0)` takes.
   var recordedMapSize: Int {
     let isSecond = word(0, MetaPage.Offset.transactionID) < word(1, MetaPage.Offset.transactionID)
-    let meta = meta(isSecond ? 1 : 0)
+    let meta = unsafe Self.meta(base + (isSecond ? pageSize : 0), pageSize)
     return Int(clamping: max(meta.mapSize, (meta.lastPage &+ 1) &* UInt64(pageSize)))
   }
 

@@ -137,7 +137,7 @@ extension Tree {
 }
 
 /// A key of a page, or one to search for, in LMDB's order: bytewise, prefixes first.
-// @safe: reads stay within its bytes, which belong to a page or to the caller of a search, who outlive it.
+// @safe: reads stay within its bytes. They belong to a page or to the caller of a search, which outlive it.
 @safe struct TreeKey: Comparable {
   private let base: UnsafeRawPointer
   let count: Int
@@ -311,9 +311,7 @@ struct TreeSearch {
   mutating func leave() -> Tree.Found? {
     guard let page else { return .unknown }
     if page.isLeaf { return .absent }
-    guard first >= 1, first <= page.count, level < TreePage.mostLevels, let node = page.node(first &- 1) else {
-      return .unknown
-    }
+    guard level < TreePage.mostLevels, let node = page.node(first &- 1) else { return .unknown }
     pass(first &- 1)
     number = node.child
     return nil

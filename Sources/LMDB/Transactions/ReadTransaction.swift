@@ -25,7 +25,7 @@ public struct ReadTransaction: ~Copyable {
   }
 
   /// A copy for a type that wraps the transaction. Must not be used after the original's scope ends.
-  package func alias() -> ReadTransaction { ReadTransaction(handle: handle, tree: tree, control: control) }
+  @unsafe package func alias() -> ReadTransaction { ReadTransaction(handle: handle, tree: tree, control: control) }
 
   /// The number of the transaction that the snapshot shows (`mdb_txn_id`).
   public var id: UInt64 { handle.id }
@@ -150,7 +150,7 @@ extension Environment {
     if _fastPath(lease.slot.keepsPlace) {
       lease.transaction.reset()
     } else {
-      lease.slot.endTransaction()
+      unsafe lease.slot.endTransaction()
     }
     lease.slot.giveBack()
   }

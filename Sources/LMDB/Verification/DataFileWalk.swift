@@ -1,7 +1,7 @@
 import Platform
 
 /// One verification of a data file: the pages that its trees and lists refer to.
-// @safe: the buffers, which this owns, are at fixed offsets, and are read in whole pages.
+// @safe: the buffers, which this owns, are at fixed offsets, and at most a page is read into each.
 @safe package final class DataFileWalk {
   package typealias Visit = (_ key: UnsafeRawBufferPointer, _ value: DataFileValue) throws(DataFileError) -> Void
 

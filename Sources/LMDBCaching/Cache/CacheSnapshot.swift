@@ -8,7 +8,7 @@ public struct CacheSnapshot: ~Copyable {
 
   init(_ cache: LMDBCache, _ transaction: borrowing ReadTransaction) {
     self.cache = cache
-    self.transaction = transaction.alias()
+    self.transaction = unsafe transaction.alias()
   }
 
   private var store: DiskStore { cache.store }

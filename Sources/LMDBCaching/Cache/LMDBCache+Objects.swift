@@ -17,7 +17,7 @@ extension LMDBCache {
   /// Standard values stored with ``set(_:forKey:expires:cost:tags:)`` are returned as Foundation's objects.
   public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
     if let found = try memoryValue(of: ObjectIdentifier(SharedObject.self), forKey: key) {
-      return found.value(SharedObject.self).object
+      return unsafe found.value(SharedObject.self).object
     }
     try checkOpen()
     let start = SampledOperation.diskRead.start()

@@ -20,7 +20,7 @@ extension LMDBCache {
   package func sharedValue<V: Codable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
     // Inlinable, since only the caller's module knows the type; the look-up does not need it.
     if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
-      return found.value(V.self)
+      return unsafe found.value(V.self)
     }
     return try load(type, key)
   }
@@ -67,13 +67,13 @@ extension LMDBCache {
   ) throws(CacheError) -> [V?] {
     var values = [V?](repeating: nil, count: keys.count)
     let missing = try memoryValues(of: ObjectIdentifier(type), forKeys: keys) { index, found in
-      values[index] = found.value(V.self)
+      values[index] = unsafe found.value(V.self)
     }
     if missing.isEmpty { return values }
     try load(keys, missing, isData: type == Data.self) { (index, format, bytes) throws(CacheError) -> MemoryValue in
       TypedMemoryValue.make(try Self.decode(type, format, bytes, keys[index]), archiveLength: bytes.count)
     } keep: { index, found in
-      values[index] = found.value(V.self)
+      values[index] = unsafe found.value(V.self)
     }
     return values
   }
@@ -276,7 +276,7 @@ extension LMDBCache {
   @inlinable
   package func valueInMemory<V: Codable & Sendable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
     try memoryValue(of: ObjectIdentifier(type), forKey: key).map {
-      $0.value(V.self)
+      unsafe $0.value(V.self)
     }
   }
 
@@ -393,7 +393,7 @@ extension LMDBCache {
     let found = try load(key, isData: type == Data.self) { (format, bytes) throws(CacheError) -> MemoryValue in
       TypedMemoryValue.make(try Self.decode(type, format, bytes, key), archiveLength: bytes.count)
     }
-    return found.map { $0.value(V.self) }
+    return found.map { unsafe $0.value(V.self) }
   }
 
   /// Reads a value without a memory tier.

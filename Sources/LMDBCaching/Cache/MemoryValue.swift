@@ -25,7 +25,7 @@ class MemoryValue: @unchecked Sendable {
 
 extension MemoryValue {
   /// The value, whose ``type`` the caller has compared with this one.
-  @inlinable @inline(__always)
+  @unsafe @inlinable @inline(__always)
   func value<V>(_ type: V.Type) -> V { unsafe unsafeDowncast(self, to: TypedMemoryValue<V>.self).value }
 }
 

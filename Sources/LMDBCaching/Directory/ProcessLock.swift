@@ -1,4 +1,3 @@
-import CXXHash
 import LMDB
 import Platform
 

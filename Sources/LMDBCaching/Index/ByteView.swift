@@ -12,20 +12,30 @@ import Synchronization
 /// as an owner.
 @safe @frozen @usableFromInline
 struct ByteView: Sequence, @unchecked Sendable {
-  // Unchecked: nobody writes to bytes while they are lent.
+  // Unchecked: while bytes are lent only the lender writes to them, on its thread or with its lock held.
 
-  @usableFromInline let buffer: UnsafeRawBufferPointer
-
-  @inline(__always)
-  init(_ buffer: UnsafeRawBufferPointer) { unsafe self.buffer = unsafe buffer }
+  private let base: UnsafeRawPointer
+  @usableFromInline let count: Int
 
   @inline(__always)
-  init(_ bytes: MutableByteView) { unsafe buffer = unsafe UnsafeRawBufferPointer(bytes.buffer) }
+  init(_ buffer: UnsafeRawBufferPointer) {
+    unsafe self.init(buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped, buffer.count)
+  }
+
+  @inline(__always)
+  private init(_ base: UnsafeRawPointer, _ count: Int) {
+    unsafe self.base = unsafe base
+    self.count = count
+  }
+
+  @inline(__always)
+  init(_ bytes: MutableByteView) { unsafe self.init(UnsafeRawBufferPointer(bytes.buffer)) }
 
   static var empty: ByteView { unsafe ByteView(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-  @inlinable @inline(__always)
-  var count: Int { unsafe buffer.count }
+  @inline(__always)
+  var buffer: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
+
   var isEmpty: Bool { count == 0 }
   var first: UInt8? { isEmpty ? nil : self[0] }
 
@@ -34,7 +44,8 @@ struct ByteView: Sequence, @unchecked Sendable {
 
   @inline(__always)
   subscript(range: some RangeExpression<Int>) -> ByteView {
-    unsafe ByteView(UnsafeRawBufferPointer(rebasing: buffer[range.checked(within: count)]))
+    let range = range.checked(within: count)
+    return unsafe ByteView(base + range.lowerBound, range.count)
   }
 
   /// A little-endian number.
@@ -46,15 +57,15 @@ struct ByteView: Sequence, @unchecked Sendable {
   @inline(__always)
   func loadBits<T: BitwiseCopyable>(_ offset: Int = 0, as type: T.Type = T.self) -> T {
     precondition(offset >= 0 && offset <= count &- MemoryLayout<T>.size)
-    return unsafe buffer.loadUnaligned(fromByteOffset: offset, as: T.self)
+    return unsafe base.loadUnaligned(fromByteOffset: offset, as: T.self)
   }
 
   /// XXH3; ``wideHash(seed:)`` is the same, and faster for 512 bytes and more.
   @inline(__always)
-  func hash(seed: UInt64) -> UInt64 { unsafe cxxhash_64(buffer.baseAddress, count, seed) }
+  func hash(seed: UInt64) -> UInt64 { unsafe cxxhash_64(base, count, seed) }
 
   @inline(__always)
-  func wideHash(seed: UInt64) -> UInt64 { unsafe cxxhash_wide_64(buffer.baseAddress, count, seed) }
+  func wideHash(seed: UInt64) -> UInt64 { unsafe cxxhash_wide_64(base, count, seed) }
 
   /// Uses memcmp; `elementsEqual` compares byte by byte.
   @inline(__always)
@@ -65,21 +76,34 @@ struct ByteView: Sequence, @unchecked Sendable {
   @inline(__always)
   func hasPrefix(_ prefix: ByteView) -> Bool { unsafe buffer.hasPrefix(prefix.buffer) }
 
+  func hasPrefix(_ prefix: [UInt8]) -> Bool { prefix.withBytes { hasPrefix($0) } }
+
   /// The order of LMDB's keys.
   @inline(__always)
   func precedes(_ other: ByteView) -> Bool { unsafe buffer.precedes(other.buffer) }
 
-  /// Where it begins within `whole`, a part of which it is.
+  /// The offset of this part of `whole`.
   func offset(in whole: ByteView) -> Int {
-    let offset = unsafe UInt(bitPattern: buffer.baseAddress) &- UInt(bitPattern: whole.buffer.baseAddress)
+    let offset = unsafe UInt(bitPattern: base) &- UInt(bitPattern: whole.base)
     precondition(offset <= UInt(whole.count))
     return Int(offset)
   }
 
   @usableFromInline
-  func makeIterator() -> LazyMapSequence<Range<Int>, UInt8>.Iterator {
-    (0..<count).lazy.map { self[$0] }.makeIterator()
+  struct Iterator: IteratorProtocol {
+    fileprivate let view: ByteView
+    fileprivate var offset = 0
+
+    @usableFromInline
+    mutating func next() -> UInt8? {
+      if offset == view.count { return nil }
+      defer { offset &+= 1 }
+      return view[offset]
+    }
   }
+
+  @usableFromInline
+  func makeIterator() -> Iterator { Iterator(view: self) }
 
   @usableFromInline
   func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
@@ -90,47 +114,51 @@ struct ByteView: Sequence, @unchecked Sendable {
 /// Memory of another owner to write to; see ``ByteView``.
 @safe
 struct MutableByteView {
-  let buffer: UnsafeMutableRawBufferPointer
+  private let base: UnsafeMutableRawPointer?
+  let count: Int
 
   @inline(__always)
-  init(_ buffer: UnsafeMutableRawBufferPointer) { unsafe self.buffer = unsafe buffer }
+  init(_ buffer: UnsafeMutableRawBufferPointer) { unsafe self.init(start: buffer.baseAddress, count: buffer.count) }
 
   @inline(__always)
   init(start: UnsafeMutableRawPointer?, count: Int) {
-    unsafe buffer = unsafe UnsafeMutableRawBufferPointer(start: start, count: count)
+    unsafe base = unsafe start
+    self.count = count
   }
 
   static var empty: MutableByteView { unsafe MutableByteView(start: nil, count: 0) }
 
   @inline(__always)
-  var count: Int { unsafe buffer.count }
+  var buffer: UnsafeMutableRawBufferPointer { unsafe UnsafeMutableRawBufferPointer(start: base, count: count) }
 
   @inline(__always)
   subscript(range: some RangeExpression<Int>) -> MutableByteView {
-    unsafe MutableByteView(UnsafeMutableRawBufferPointer(rebasing: buffer[range.checked(within: count)]))
+    let range = range.checked(within: count)
+    guard let base = unsafe base else { return self }
+    return unsafe MutableByteView(start: base + range.lowerBound, count: range.count)
   }
 
   /// Writes a number, little endian.
   @inline(__always)
   func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int = 0) {
     precondition(offset >= 0 && offset <= count &- MemoryLayout<T>.size)
-    unsafe buffer.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+    unsafe base.unsafelyUnwrapped.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
 
   @inline(__always)
   func copy(_ bytes: ByteView, at offset: Int = 0) {
     precondition(offset >= 0 && offset <= count &- bytes.count)
-    guard let base = unsafe buffer.baseAddress, let source = unsafe bytes.buffer.baseAddress else { return }
-    unsafe cplatform_copy(base + offset, source, bytes.count)
+    guard let base = unsafe base else { return }
+    unsafe cplatform_copy(base + offset, bytes.buffer.baseAddress.unsafelyUnwrapped, bytes.count)
   }
 
   /// An aligned word that other processes may write.
   func atomic(at offset: Int) -> MemoryReference<Atomic<UInt32>> {
     precondition(offset >= 0 && offset <= count &- 4 && offset % 4 == 0)
-    return unsafe MemoryReference((buffer.baseAddress! + offset).assumingMemoryBound(to: Atomic<UInt32>.self))
+    return unsafe MemoryReference((base.unsafelyUnwrapped + offset).assumingMemoryBound(to: Atomic<UInt32>.self))
   }
 
-  func clear() { if let base = unsafe buffer.baseAddress { unsafe cplatform_clear(base, count) } }
+  func clear() { if let base = unsafe base { unsafe cplatform_clear(base, count) } }
 }
 
 /// Memory from `malloc`, aligned to 16, that is freed at the end, or becomes `Data` without a copy.
@@ -145,6 +173,12 @@ struct OwnedBytes: ~Copyable {
   /// For a size that a file claims.
   init(count: Int, for path: String) throws(SystemError) {
     memory = unsafe MutableByteView(try .allocated(byteCount: count, for: path))
+  }
+
+  /// Zeros for a size that a file claims. Pages that are never written to take no memory.
+  init(zeros count: Int, for path: String) throws(SystemError) {
+    guard let base = unsafe calloc(1, max(count, 1)) else { throw SystemError("malloc", path, errno: ENOMEM) }
+    memory = unsafe MutableByteView(start: base, count: count)
   }
 
   deinit { unsafe free(memory.buffer.baseAddress) }

@@ -1,4 +1,3 @@
-import CXXHash
 import Platform
 
 /// The record of the cache's totals, written in every transaction.

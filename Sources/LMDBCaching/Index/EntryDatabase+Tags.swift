@@ -185,6 +185,6 @@ struct PrefixRemovals {
 
   /// Whether the key may have been removed after a mark.
   func includes(_ key: ByteView, since mark: UInt64) -> Bool {
-    mark < forgotten || removals.contains { $0.mark > mark && key.starts(with: $0.prefix) }
+    mark < forgotten || removals.contains { $0.mark > mark && key.hasPrefix($0.prefix) }
   }
 }

@@ -25,7 +25,7 @@ struct EntrySnapshot: ~Copyable {
     (self.reading, self.tagStatus, self.pending) = (reading, tagStatus, pending)
     self.databaseKey = databaseKey
     self.now = now
-    self.txn = txn.alias()
+    self.txn = unsafe txn.alias()
   }
 
   var transactionID: UInt64 { txn.id }

@@ -2,7 +2,7 @@ public import Synchronization
 
 /// The tags of an entry, stored as 64-bit hashes. If two tags collide (one pair in 10^19), removing one removes both.
 final class EntryTags: @unchecked Sendable, Equatable {
-  // Unchecked: the memory behind the pointer never changes, and lives as long as this.
+  // Unchecked: the bytes never change.
 
   let hashes: TagHashes
   private let owned: OwnedBytes
@@ -197,6 +197,7 @@ final class AtomicTable: Sendable {
 /// The words of an ``AtomicTable``, without a reference to it.
 @safe @frozen @usableFromInline
 struct AtomicWords: Sendable {
+  // Unchecked: it leads to atomics.
   @usableFromInline nonisolated(unsafe) let base: UnsafeMutablePointer<Atomic<UInt64>>
   @usableFromInline let count: Int
 

@@ -202,6 +202,8 @@ package struct RecordHeader {
     if hasTags { flags.insert(.tags) }
     if isTransacted { flags.insert(.transacted) }
     if keyLength != 0 { flags.insert(.key) }
+    // Once, for the fields.
+    precondition(record.count >= Self.baseSize)
     record.store(Self.version, at: 4)
     record.store(format.rawValue, at: 5)
     record.store(flags.rawValue, at: 6)

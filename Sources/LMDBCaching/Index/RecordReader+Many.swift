@@ -124,11 +124,11 @@ struct GroupBytes: ~Copyable {
   /// Copies a value, aligned as on the stack.
   @inline(__always)
   mutating func append(_ bytes: ByteView) -> Place {
-    if bytes.count > owned.memory.count - count { owned.grow(to: count + bytes.count) }
+    let end = (count + bytes.count + Self.alignment - 1) & ~(Self.alignment - 1)
+    if end > owned.memory.count { owned.grow(to: end) }
     owned.memory.copy(bytes, at: count)
-    let place = Place(start: count, count: bytes.count)
-    count = min(owned.memory.count, (count + bytes.count + Self.alignment - 1) & ~(Self.alignment - 1))
-    return place
+    defer { count = end }
+    return Place(start: count, count: bytes.count)
   }
 
   @inline(__always)

@@ -306,7 +306,7 @@ struct WriteSession: ~Copyable {
   static func setCommittedStamp(
     _ stamp: UInt64, ofJournal journal: UInt64, _ txn: borrowing WriteTransaction
   ) throws(LMDBError) {
-    try txn.put(stamp.bytes, committedStampKey(journal))
+    try txn.put(stamp.littleEndian.bytes, committedStampKey(journal))
   }
 
   func removeCommittedStamp(ofJournal journal: UInt64) throws(LMDBError) {

@@ -316,7 +316,7 @@ extension Journal {
 struct ExclusiveUse {
   static let revokedOffset = 64
   static let unsettledOffset = 128
-  /// The words as files hold them, in native byte order like the journal.
+  /// The words as files hold them, in native byte order, unlike the rest of the journal.
   static let setWord = UInt32(1).bytes
   static let clearWord = [UInt8](repeating: 0, count: 4)
 

@@ -42,7 +42,7 @@ struct JournalFile: ~Copyable {
     let name = JournalName.of(identifier)
     let map = try Self.map(lock.file, segmentSize, name, in: folder)
     identity = try lock.file.identity()
-    let header = unsafe MutableByteView(start: map.base, count: Self.headerSize)
+    let header = Self.header(map)
     Self.writeHeader(
       to: header, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount, boot: .current)
     // Until this process knows that it is alone.
@@ -109,8 +109,10 @@ struct JournalFile: ~Copyable {
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
   /// Whether its process is the only one that has the cache open.
-  var exclusiveUse: ExclusiveUse {
-    unsafe ExclusiveUse(journal: MutableByteView(start: map.base, count: Self.headerSize))
+  var exclusiveUse: ExclusiveUse { ExclusiveUse(journal: Self.header(map)) }
+
+  private static func header(_ map: MemoryMap) -> MutableByteView {
+    unsafe MutableByteView(start: map.base, count: headerSize)
   }
 
   var location: (identifier: UInt64, identity: FileIdentity) { (identifier, identity) }

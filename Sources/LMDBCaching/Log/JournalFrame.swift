@@ -70,6 +70,8 @@ struct JournalFrame {
   /// Writes the key, and the header fields known before the append. Needs room for the padding, which is checked.
   @inline(__always)
   static func writeFields(_ frame: MutableByteView, _ operation: Operation, key: ByteView, recordLength: Int) {
+    // Once, for the fields.
+    precondition(frame.count >= headerSize)
     frame.store(UInt32(headerSize + padded(key.count) + recordLength))
     frame.store(operation.rawValue, at: 4)
     frame.store(0 as UInt16, at: 6)
@@ -258,12 +260,15 @@ final class BatchFrames {
 
   func removeAll(tag hash: UInt64) {
     let offset = contents.pointee.used
-    hash.littleEndian.bytes.withBytes { _ = append(.removeTag, $0, recordLength: 0) }
+    withStackBytes(8) { bytes in
+      bytes.store(hash)
+      _ = append(.removeTag, ByteView(bytes), recordLength: 0)
+    }
     contents.pointee.entries.append(
       Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
   }
 
-  /// Writes the known part of a new frame; returns the address of its record.
+  /// Writes the known part of a new frame; returns its record's place.
   @inline(__always)
   private func append(_ operation: JournalFrame.Operation, _ key: ByteView, recordLength: Int) -> MutableByteView {
     let size = JournalFrame.size(keyLength: key.count, recordLength: recordLength)

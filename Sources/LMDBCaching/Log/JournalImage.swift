@@ -28,6 +28,7 @@ final class JournalImage {
   private(set) var isDamaged: Bool
   /// Oldest first.
   private(set) var runs: [Run] = []
+  private let owned: OwnedBytes
   private let contents: MutableByteView
 
   /// Returns `nil` for another kind of file.
@@ -55,33 +56,26 @@ final class JournalImage {
     // Larger than any valid journal: only its beginning counts.
     let isTooLarge = size > JournalFile.maximumSize
     let capacity = isTooLarge ? JournalFile.headerSize : size
-    // Pages that are never written to take no memory.
-    guard let memory = unsafe calloc(1, max(capacity, JournalFile.headerSize)) else {
-      throw SystemError("malloc", JournalName.folder, errno: ENOMEM)
-    }
-    let contents = unsafe MutableByteView(start: memory, count: capacity)
+    let owned = try OwnedBytes(zeros: max(capacity, JournalFile.headerSize), for: JournalName.folder)
+    let contents = owned.memory[..<capacity]
     var isDamaged = false
-    do throws(SystemError) {
-      var filled = 0
-      _ = try fill(
-        contents, &filled, upTo: min(capacity, JournalFile.fieldsSize), limit: min(capacity, JournalFile.headerSize),
-        &isDamaged, read)
-    } catch {
-      unsafe free(memory)
-      throw error
-    }
+    var filled = 0
+    _ = try fill(
+      contents, &filled, upTo: min(capacity, JournalFile.fieldsSize), limit: min(capacity, JournalFile.headerSize),
+      &isDamaged, read)
     // A dead owner may leave an empty file, and a power cut one of zeros. An unreadable header counts as such.
     let beginning = Array(ByteView(contents).prefix(8))
-    guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else {
-      unsafe free(memory)
-      return nil
-    }
-    let image = JournalImage(contents, isTooLarge: isTooLarge, identity, isDamaged: isDamaged)
+    guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
+    let image = JournalImage(owned, contents, isTooLarge: isTooLarge, identity, isDamaged: isDamaged)
     try image.readRuns(read)
     return image
   }
 
-  private init(_ contents: MutableByteView, isTooLarge: Bool, _ identity: FileIdentity, isDamaged: Bool) {
+  private init(
+    _ owned: consuming OwnedBytes, _ contents: MutableByteView, isTooLarge: Bool, _ identity: FileIdentity,
+    isDamaged: Bool
+  ) {
+    self.owned = owned
     self.contents = contents
     self.identity = identity
     let header = ByteView(contents)
@@ -95,8 +89,6 @@ final class JournalImage {
     // The header is written after the file has its blocks.
     self.isDamaged = isDamaged || layout == nil && header[8..<40].contains { $0 != 0 }
   }
-
-  deinit { unsafe free(contents.buffer.baseAddress) }
 
   // MARK: Reading
 

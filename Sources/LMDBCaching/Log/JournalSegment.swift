@@ -116,7 +116,7 @@ final class JournalSegment {
     prefixRemovals = []
     tagRemovals = [:]
     removals = []
-    for position in words.indices { words[position] = 0 }
+    unsafe words.withUnsafeMutableBufferPointer { unsafe $0.update(repeating: 0) }
   }
 
   /// Records the stamp of the frame before this segment (``JournalImage``).
@@ -173,8 +173,8 @@ final class JournalSegment {
     let isInPlace = if case .batch = owner { true } else { false }
     if !isInPlace { memory.copy(batch.frames, at: used) }
     let seed = Self.frameSeed(seed, generation: generation)
-    for index in batch.entries.indices {
-      let entry = batch.entries[index]
+    let entries = batch.entries
+    for (index, entry) in entries.enumerated() {
       let place = memory[(start + entry.offset)...]
       let frame = JournalFrame(at: ByteView(place))
       let stamp = stamp(entry)
@@ -185,7 +185,7 @@ final class JournalSegment {
           fixedLength: entry.headerLength, keyHash: entry.keyHash, payloadHash: entry.payloadHash)
       }
       JournalFrame.seal(
-        place, flags: index + 1 < batch.entries.count ? .batchContinues : [], stamp: stamp, keyLength: keyLength,
+        place, flags: index + 1 < entries.count ? .batchContinues : [], stamp: stamp, keyLength: keyLength,
         recordLength: recordLength, seed: seed)
       switch frame.operation {
       case .put: self.index(frame.key, entry.keyIdentity ?? 0, offset: start + entry.offset)
@@ -205,21 +205,25 @@ final class JournalSegment {
   static func frameSeed(_ seed: UInt64, generation: UInt64) -> UInt64 { seed ^ generation &* 0x9E37_79B9_7F4A_7C15 }
 
   private func index(_ key: ByteView, _ hash: UInt64, offset: Int) {
-    if (count + 1) * 4 > (mask + 1) * 3 { grow() }
-    let word = hash & 0xFFFF_FFFF_0000_0000 | UInt64(offset >> 3)
+    if (count + 1) * 4 > words.count * 3 { grow() }
+    let (position, known) = find(key, hash)
+    words[position] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(offset >> 3)
+    if known == nil { count += 1 }
+  }
+
+  /// The place of a key's word, and its frame; or the free place for it.
+  @inline(__always)
+  private func find(_ key: ByteView, _ hash: UInt64) -> (position: Int, frame: JournalFrame?) {
+    let words = words
+    let mask = words.count - 1
     var position = Int(truncatingIfNeeded: hash >> 32) & mask
-    while words[position] != 0 {
-      if words[position] >> 32 == hash >> 32 {
-        let frame = frame(of: words[position])
-        if frame.key.elementsEqual(fast: key) {
-          words[position] = word
-          return
-        }
+    while case let word = words[position], word != 0 {
+      if word >> 32 == hash >> 32, case let frame = frame(of: word), frame.key.elementsEqual(fast: key) {
+        return (position, frame)
       }
       position = (position + 1) & mask
     }
-    words[position] = word
-    count += 1
+    return (position, nil)
   }
 
   private func grow() {
@@ -282,15 +286,8 @@ final class JournalSegment {
   }
 
   func lookup(_ key: ByteView, hash: UInt64) -> Lookup {
-    var position = Int(truncatingIfNeeded: hash >> 32) & mask
-    while words[position] != 0 {
-      if words[position] >> 32 == hash >> 32 {
-        let frame = frame(of: words[position])
-        if frame.key.elementsEqual(fast: key) { return frame.operation == .put ? .found(frame) : .removed }
-      }
-      position = (position + 1) & mask
-    }
-    if clearStamp != 0 || prefixRemovals.contains(where: { key.starts(with: $0.prefix) }) { return .removed }
+    if let frame = find(key, hash).frame { return frame.operation == .put ? .found(frame) : .removed }
+    if clearStamp != 0 || prefixRemovals.contains(where: { key.hasPrefix($0.prefix) }) { return .removed }
     return .unknown
   }
 

@@ -125,7 +125,7 @@ final class PendingWrites: @unchecked Sendable {
   /// Whether a removal of many entries removes a record, committed or not.
   func removes(_ header: RecordHeader, under cacheKey: ByteView, clearedAt cleared: UInt64) -> Bool {
     if clearStamp > cleared, header.gives(wayTo: clearStamp) { return true }
-    if prefixes.contains(where: { header.gives(wayTo: $0.stamp) && cacheKey.starts(with: $0.prefix) }) { return true }
+    if prefixes.contains(where: { header.gives(wayTo: $0.stamp) && cacheKey.hasPrefix($0.prefix) }) { return true }
     guard !tags.isEmpty, let own = header.tags else { return false }
     return own.contains { tags[$0] ?? 0 > header.stamp }
   }

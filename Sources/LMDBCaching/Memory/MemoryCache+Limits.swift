@@ -100,7 +100,7 @@ extension MemoryCache {
       let old = shard(0).pointee.core.isClosed ? [] : move(toShards: shards)
       for number in 0..<Self.shardCount { shard(number).pointee.unlock() }
       readers.wait()
-      for contents in old { contents.deallocate() }
+      for contents in old { unsafe contents.deallocate() }
     }
     reclaim()
   }

@@ -35,14 +35,14 @@ extension MemoryCache {
       guard shard.pointee.version.isCurrent(version) else { continue }
       // The store is closed or resharded.
       if Int32(truncatingIfNeeded: state &>> 32) != Int32(truncatingIfNeeded: mask) { return nil }
-      guard let found = Self.search(words, hash: hash) else { return nil }
+      guard let found = unsafe Self.search(words, hash: hash) else { return nil }
       guard found.word != 0 else {
         guard shard.pointee.version.isCurrent(version) else { continue }
         reader.pointee.countMiss()
         return .miss
       }
       let entry = base &+ UInt(bitPattern: found.place &* MemoryLayout<Entry>.stride)
-      Self.peek(copy, entry)
+      unsafe Self.peek(copy, entry)
       MemoryTable<Key, Value>.prefetchValue(of: copy)
       guard shard.pointee.version.isCurrent(version) else { continue }
       // The entry is valid, and its references stay until this reader leaves.
@@ -58,7 +58,7 @@ extension MemoryCache {
         stamps = found
       }
       // The hit is noted before the value is retained: code in between would make the compiler retain it twice.
-      Self.noteUse(entry, copy, in: UInt8(truncatingIfNeeded: state), at: tick)
+      unsafe Self.noteUse(entry, copy, in: UInt8(truncatingIfNeeded: state), at: tick)
       reader.pointee.countHit()
       let result = body(MemoryEntryAccess(entry: copy, stamps: stamps))
       if let result { return .hit(result) }
@@ -71,7 +71,7 @@ extension MemoryCache {
   // MARK: Parts
 
   /// The first word with the hash's tag, or an empty one; `nil` if neither is near.
-  @inlinable @inline(__always)
+  @unsafe @inlinable @inline(__always)
   static func search(_ address: UInt, hash: UInt64) -> (word: UInt64, place: Int)? {
     let tag = hash & 0xFFFF_FFFF
     let shift = UInt64(truncatingIfNeeded: address & 63)
@@ -85,7 +85,7 @@ extension MemoryCache {
     return nil
   }
 
-  @inlinable @inline(__always)
+  @unsafe @inlinable @inline(__always)
   static func peek(_ copy: MemoryReference<Entry>, _ entry: UInt) {
     let source = unsafe UnsafeRawPointer(bitPattern: entry).unsafelyUnwrapped
     if MemoryLayout<Entry>.alignment >= 8 {
@@ -97,7 +97,7 @@ extension MemoryCache {
 
   /// Notes a use of the entry behind `copy`. Stores only changes, so that the line of a hot entry stays shared between
   /// the processors.
-  @inlinable @inline(__always)
+  @unsafe @inlinable @inline(__always)
   static func noteUse(_ entry: UInt, _ copy: MemoryReference<Entry>, in generation: UInt8, at tick: UInt32) {
     let entry = unsafe UnsafeMutableRawPointer(bitPattern: entry).unsafelyUnwrapped
     let start = unsafe UnsafeRawPointer(copy.pointer)

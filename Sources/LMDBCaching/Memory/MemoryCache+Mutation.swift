@@ -256,7 +256,7 @@ extension MemoryCache {
 
   private func dispose(_ contents: consuming MemoryContents<Key, Value>) {
     readers.wait()
-    if contents.count == 0 { return contents.deallocate() }
+    if contents.count == 0 { return unsafe contents.deallocate() }
     let isCheap = _isPOD(Value.self) && (Key.self == String.self || _isPOD(Key.self))
     if contents.count > Self.chunk, !isCheap {
       let box = ContentsBox(contents)
@@ -268,14 +268,14 @@ extension MemoryCache {
   }
 
   private func drain(_ contents: consuming MemoryContents<Key, Value>) {
-    contents.drain { entry in
+    unsafe contents.drain { entry in
       let entry = unsafe entry.move()
       release(Pair(key: entry.key, value: entry.value))
     }
   }
 
   static func destroy(_ contents: consuming MemoryContents<Key, Value>) {
-    contents.drain { entry in _ = unsafe entry.move() }
+    unsafe contents.drain { entry in _ = unsafe entry.move() }
   }
 
   // Unchecked: the contents, pointers to `Sendable` keys and values, are handed over whole to one other thread.

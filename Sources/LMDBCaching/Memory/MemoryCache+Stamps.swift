@@ -215,7 +215,7 @@ extension MemoryCache {
     unsafe keys.withUnsafeBytes { bytes in
       let base = UInt(bitPattern: bytes.baseAddress)
       for index in range {
-        Self.prefetchObject(base &+ UInt(bitPattern: index &* MemoryLayout<Key>.stride &+ 8), distance: 32)
+        unsafe Self.prefetchObject(base &+ UInt(bitPattern: index &* MemoryLayout<Key>.stride &+ 8), distance: 32)
       }
     }
   }
@@ -237,22 +237,23 @@ extension MemoryCache {
     let words = shard.pointee.view.words.load(ordering: .relaxed)
     let base = shard.pointee.view.entries.load(ordering: .relaxed)
     // Both belong to one table, which stays until this reader leaves.
-    guard shard.pointee.version.isCurrent(version), let found = Self.search(words, hash: hash), found.word != 0 else {
+    guard shard.pointee.version.isCurrent(version), let found = unsafe Self.search(words, hash: hash), found.word != 0
+    else {
       return
     }
     let entry = base &+ UInt(bitPattern: found.place &* MemoryLayout<Entry>.stride)
     if !_isPOD(Value.self), MemoryLayout<Value>.size == MemoryLayout<UInt>.size {
-      Self.prefetchObject(entry &+ UInt(bitPattern: MemoryTable<Key, Value>.valueOffset), distance: 0)
+      unsafe Self.prefetchObject(entry &+ UInt(bitPattern: MemoryTable<Key, Value>.valueOffset), distance: 0)
     }
     // A string's bytes are 32 bytes behind the object that its second word points to. For a short string the word is
     // not an address, which is harmless.
     let (word, distance): (UInt, UInt) = Key.self == String.self ? (8, 32) : (0, 0)
     if !_isPOD(Key.self), MemoryLayout<Key>.size >= Int(bitPattern: word) &+ 8 {
-      Self.prefetchObject(entry &+ word, distance: distance)
+      unsafe Self.prefetchObject(entry &+ word, distance: distance)
     }
   }
 
-  @inlinable @inline(__always)
+  @unsafe @inlinable @inline(__always)
   static func prefetchObject(_ place: UInt, distance: UInt) {
     let reference = unsafe UInt(truncatingIfNeeded: MemoryView.word(at: place))
     MemoryView.prefetch(reference & addressBits &+ distance)

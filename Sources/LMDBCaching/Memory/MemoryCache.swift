@@ -130,9 +130,9 @@ public import Synchronization
     for number in 0..<Self.shardCount {
       let shard = shard(number)
       Self.destroy(shard.pointee.core.detach())
-      shard.pointee.core.table.deallocate(arena: arena)
-      shard.pointee.core.slabs.deallocate()
-      shard.pointee.core.freeStripes()
+      unsafe shard.pointee.core.table.deallocate(arena: arena)
+      unsafe shard.pointee.core.slabs.deallocate()
+      unsafe shard.pointee.core.freeStripes()
       _ = unsafe shard.move()
     }
     unsafe memory.deallocate()

@@ -222,11 +222,11 @@ struct MemoryGhost {
         grown.word(free).pointee = word(place).pointee
       }
     }
-    deallocate()
+    unsafe deallocate()
     self = grown
   }
 
-  func deallocate() {
+  @unsafe func deallocate() {
     if let words = unsafe words { unsafe UnsafeMutableRawPointer(words).deallocate() }
   }
 }
@@ -278,9 +278,9 @@ struct MemoryGhosts {
     }
   }
 
-  func deallocate() {
-    small.deallocate()
-    main.deallocate()
+  @unsafe func deallocate() {
+    unsafe small.deallocate()
+    unsafe main.deallocate()
   }
 }
 
@@ -292,7 +292,7 @@ struct MemoryQueue {
   @usableFromInline var count = 0
   @usableFromInline var cost: Int64 = 0
   /// The address and tag of the details when they reached the tail, only for prefetching.
-  @usableFromInline var tailDetails: MemoryReference<MemoryDetails>?
+  @usableFromInline var tailDetails: UInt = 0
   @usableFromInline var tailTag: UInt32 = 0
 
   @inlinable
@@ -333,7 +333,7 @@ struct MemoryQueue {
 
   @inlinable @inline(__always)
   mutating func noteTail(_ details: MemoryReference<MemoryDetails>) {
-    tailDetails = details
+    tailDetails = unsafe UInt(bitPattern: details.pointer)
     tailTag = UInt32(truncatingIfNeeded: details.pointee.hash)
   }
 }

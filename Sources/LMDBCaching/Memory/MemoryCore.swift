@@ -73,7 +73,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     unsafe stripes?.initialize(repeating: 0, count: Self.stripeCount)
   }
 
-  func freeStripes() { unsafe stripes?.deallocate() }
+  @unsafe func freeStripes() { unsafe stripes?.deallocate() }
 
   // MARK: Looking up
 
@@ -107,7 +107,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
   @inlinable @inline(__always)
   func prefetchTail(of queue: MemoryQueue) {
-    queue.tailDetails?.prefetch()
+    unsafe cplatform_prefetch_to_write(UnsafeRawPointer(bitPattern: queue.tailDetails))
     table.prefetch(home: table.home(of: queue.tailTag))
   }
 
@@ -302,15 +302,15 @@ struct MemoryContents<Key, Value> {
   let cost: Int64
 
   /// Passes every entry to `body`, which must move it out, and frees the memory.
-  consuming func drain(_ body: (MemoryReference<MemoryEntry<Key, Value>>) -> Void) {
+  @unsafe consuming func drain(_ body: (MemoryReference<MemoryEntry<Key, Value>>) -> Void) {
     for place in 0..<table.capacity where table.word(place).pointee != 0 { body(table.entry(at: place)) }
-    deallocate()
+    unsafe deallocate()
   }
 
-  func deallocate() {
-    table.deallocate(arena: slabs.arena)
-    slabs.deallocate()
-    ghosts.deallocate()
+  @unsafe func deallocate() {
+    unsafe table.deallocate(arena: slabs.arena)
+    unsafe slabs.deallocate()
+    unsafe ghosts.deallocate()
   }
 }
 
@@ -356,60 +356,6 @@ struct MemoryUse: Equatable {
   func queued(in generation: UInt8) -> MemoryUse { MemoryUse(bits: bits & 0x30 | generation) }
 }
 
-/// A place in the memory of a store, for who may touch it (see ``MemoryCache``).
-///
-/// Safe because only the owners of the memory make references, of initialized places or of ones to initialize at once,
-/// and no reference is kept after the lock, or the reading, during which it was made.
-@safe @frozen @usableFromInline
-struct MemoryReference<Pointee: ~Copyable> {
-  @usableFromInline let pointer: UnsafeMutablePointer<Pointee>
-
-  @inlinable @inline(__always)
-  init(_ pointer: UnsafeMutablePointer<Pointee>) { unsafe self.pointer = unsafe pointer }
-
-  @inlinable
-  var pointee: Pointee {
-    @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
-    @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
-  }
-
-  @inlinable @inline(__always)
-  func initialize(to value: consuming Pointee) { unsafe pointer.initialize(to: value) }
-
-  /// Leaves the place uninitialized.
-  @unsafe @inlinable @inline(__always)
-  func move() -> Pointee { unsafe pointer.move() }
-
-  /// Moves from another place into this uninitialized one.
-  @unsafe @inlinable @inline(__always)
-  func move(from other: Self) { unsafe pointer.moveInitialize(from: other.pointer, count: 1) }
-
-  @inlinable @inline(__always)
-  func prefetch() { unsafe cplatform_prefetch_to_write(pointer) }
-
-  /// A place of its own, until `free`.
-  static func allocated(_ value: consuming Pointee) -> Self {
-    let reference = unsafe Self(.allocate(capacity: 1))
-    reference.initialize(to: value)
-    return reference
-  }
-
-  @unsafe func free() {
-    unsafe pointer.deinitialize(count: 1)
-    unsafe pointer.deallocate()
-  }
-
-  /// - Parameter address: 0 for `nil`, or of a place with such a value.
-  @unsafe @inlinable @inline(__always)
-  init?(address: UInt) {
-    guard let pointer = unsafe UnsafeMutablePointer<Pointee>(bitPattern: address) else { return nil }
-    unsafe self.pointer = unsafe pointer
-  }
-}
-
-extension MemoryReference: @unchecked Sendable where Pointee: ~Copyable & Sendable {}
-extension MemoryReference: BitwiseCopyable where Pointee: ~Copyable {}
-
 /// The addresses of a shard's table, for readers without its lock. The lock's holder writes it before unlocking.
 ///
 /// Words may be of different moments: they are used only after the lock's version proves that they belong together, or
@@ -426,7 +372,7 @@ struct MemoryView: ~Copyable {
   @inlinable
   init() {}
 
-  /// What is at an address that a reader has found (see ``MemoryCache``), and which another thread may be writing.
+  /// Reads an address that a reader has found (see ``MemoryCache``). Another thread may be writing it.
   @unsafe @inlinable @inline(__always)
   static func word(at address: UInt) -> UInt64 {
     unsafe cplatform_peek(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
@@ -629,7 +575,7 @@ struct MemoryTable<Key, Value> {
     self = resized
   }
 
-  func deallocate(arena: MemoryArena) {
+  @unsafe func deallocate(arena: MemoryArena) {
     unsafe arena.deallocate(words, bytes: capacity * 8)
     unsafe arena.deallocate(entries, bytes: capacity * MemoryLayout<Entry>.stride)
   }

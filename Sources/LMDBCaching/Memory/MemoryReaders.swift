@@ -162,14 +162,16 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   @usableFromInline let mode = Atomic<UInt8>(1)
   @usableFromInline let lock = ShortLock()
   @usableFromInline var buffer: [Element] = []
-  private var spare: [Element]?
   private let hasBulk = Atomic<Bool>(false)
   @usableFromInline let readers: MemoryReaders
   private let queue = DispatchQueue(label: "LMDB disposal")
 
   @inlinable static var capacity: Int { 1_024 }
 
-  init(readers: MemoryReaders) { self.readers = readers }
+  init(readers: MemoryReaders) {
+    self.readers = readers
+    buffer.reserveCapacity(Self.capacity)
+  }
 
   /// Queues an element, or drops it here. No shard may be locked.
   @inlinable
@@ -203,10 +205,12 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   }
 
   func drain() {
-    while var elements = takeBuffer() {
+    // Reserved outside of the lock.
+    var elements: [Element] = []
+    elements.reserveCapacity(Self.capacity)
+    while exchange(&elements) {
       readers.wait()
       elements.removeAll(keepingCapacity: true)
-      lock.withLock { spare = elements }
     }
   }
 
@@ -233,13 +237,11 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     }
   }
 
-  private func takeBuffer() -> [Element]? {
+  /// Takes the queued elements in exchange for an empty buffer. Returns whether there are any.
+  private func exchange(_ elements: inout [Element]) -> Bool {
     lock.withLock {
-      if buffer.isEmpty { return nil }
-      let taken = buffer
-      buffer = spare ?? []
-      spare = nil
-      return taken
+      swap(&buffer, &elements)
+      return !elements.isEmpty
     }
   }
 

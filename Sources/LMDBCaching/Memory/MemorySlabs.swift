@@ -38,7 +38,7 @@ struct MemorySlabs {
 
   @inlinable @inline(__always)
   func slab(_ number: Int32) -> MemoryReference<MemorySlab> {
-    assert(number >= 0 && number < tableCapacity)
+    assert(number >= 0 && number < tableCount)
     return unsafe MemoryReference(table + Int(truncatingIfNeeded: number))
   }
 
@@ -146,7 +146,7 @@ struct MemorySlabs {
     chunks -= 1
   }
 
-  func deallocate() {
+  @unsafe func deallocate() {
     for number in 0..<tableCount {
       if let base = unsafe slab(number).pointee.base { unsafe arena.deallocateChunk(base) }
     }

@@ -1,4 +1,3 @@
-import CXXHash
 import Platform
 
 /// A process's published statistics: the contents of its file in the statistics folder.

@@ -203,7 +203,7 @@ struct TrimScan {
   }
 
   private static func isUTF8(_ key: ByteView) -> Bool {
-    unsafe key.allSatisfy { $0 < 0x80 } || String(validating: key.buffer, as: UTF8.self) != nil
+    unsafe key.buffer.allSatisfy { $0 < 0x80 } || String(validating: key.buffer, as: UTF8.self) != nil
   }
 
   private func lastAccess(_ key: ByteView, _ recorded: UInt32) -> UInt32 {

@@ -129,7 +129,7 @@ struct ValueTransforms: Sendable {
     let hasTimes = header.refresh != 0 || header.kept != 0 || tags != nil
     var data = Data(capacity: 39 + (tags?.length ?? 0) + transforms.count + key.utf8.count)
     func append(_ number: some FixedWidthInteger) {
-      data.append(contentsOf: number.littleEndian.bytes)
+      unsafe withUnsafeBytes(of: number.littleEndian) { unsafe data.append(contentsOf: $0) }
     }
     data.append(tags != nil ? 3 : hasTimes ? 2 : 1)
     data.append(header.format.rawValue)

@@ -1,5 +1,3 @@
-import CXXHash
-
 /// One observer's knowledge of the entries under its prefix, to detect other processes' changes: their stamps up to a
 /// limit, and beyond it a digest, which only shows that something changed.
 // Sendable: mutable state is only accessed with the feed's lock held.

@@ -19,7 +19,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
     reader = EntryReader(observer)
   }
 
-  deinit { reader.deallocate() }
+  deinit { unsafe reader.deallocate() }
 
   /// Makes the next read reload the entry.
   package func forget() {
@@ -66,7 +66,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
   }
 
   /// Call it after the last reader.
-  func deallocate() {
+  @unsafe func deallocate() {
     unsafe MemoryReference<Copy>(address: state.pointee.current.load(ordering: .acquiring))?.free()
     unsafe state.free()
   }
@@ -97,7 +97,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
 /// The part of an ``EntryReader`` that does not depend on the type of its content.
 @safe @usableFromInline
 struct EntryState: ~Copyable {
-  /// The address of an `EntryReader.Copy`, which begins with what was seen, or 0.
+  /// The address of an `EntryReader.Copy`, whose first word is the version that was read, or 0.
   let current = Atomic<UInt>(0)
   /// Unmanaged, so that reading counts no references: the ``EntryContent`` that frees this state keeps the observer.
   let observer: Unmanaged<EntryVersionObserver>

@@ -197,6 +197,7 @@ extension DiskStore {
     try admit(.key(key.utf8))
     let deadline = MonotonicClock.nanoseconds.addingClamped(settings.lockTimeout.clampedNanoseconds)
     while true {
+      // The caller waits until the job has run: the bytes of the views stay.
       let result = try writer.run { [self] in try transactOnWriterThread(key, expected, change) }
       switch result {
       case .done(let outcome):

@@ -15,7 +15,7 @@ import Testing
     let original: [UInt8]
     let control: ControlReference
 
-    init(_ file: [UInt8], _ metaPages: MetaPages) {
+    init(_ file: [UInt8], _ metaPages: consuming MetaPages) {
       original = file
       pages = file.count / pageSize
       base = mmap(nil, file.count + pageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
