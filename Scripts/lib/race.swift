@@ -4,26 +4,35 @@
 import Foundation
 import Synchronization
 
-enum Counter {
-  nonisolated(unsafe) static var count = 0
+final class Counter: @unchecked Sendable {
   // Either thread may be first and initialize it.
   static let isLocked = CommandLine.arguments.dropFirst() == ["locked"]
-  static let lock = Mutex(())
 
-  static func run() {
-    for _ in 0..<100_000 {
-      if isLocked { lock.withLock { _ in count += 1 } } else { count += 1 }
+  let arrivals = Atomic(0)
+  let lock = Mutex(())
+  var count = 0
+
+  func run() {
+    let isLocked = Self.isLocked
+    for round in 1...100 {
+      // The threads take turns even on one core. Relaxed operations do not order the others.
+      arrivals.add(1, ordering: .relaxed)
+      while arrivals.load(ordering: .relaxed) < 2 * round { sched_yield() }
+      for _ in 0..<1_000 {
+        if isLocked { lock.withLock { _ in count += 1 } } else { count += 1 }
+      }
     }
   }
 }
 
+let counter = Counter()
 let group = DispatchGroup()
 for _ in 0..<2 {
   group.enter()
-  Thread {
-    Counter.run()
+  Thread { [counter] in
+    counter.run()
     group.leave()
   }.start()
 }
 group.wait()
-if Counter.isLocked { precondition(Counter.count == 200_000) }
+if Counter.isLocked { precondition(counter.count == 200_000) }

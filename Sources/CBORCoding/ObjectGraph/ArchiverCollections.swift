@@ -109,8 +109,6 @@
   }
 
   extension CBORKeyedArchiver {
-    package func writeElement(_ value: Any) { write(value) }
-
     package func writeArray(count: Int, _ body: () -> Void) {
       guard enter(ClassTable.record(of: NSArray.self)) else { return }
       writer.writeArrayHead(count: count)
