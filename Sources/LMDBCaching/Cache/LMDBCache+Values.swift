@@ -70,10 +70,10 @@ extension LMDBCache {
       values[index] = unsafe found.value(V.self)
     }
     if missing.isEmpty { return values }
-    try load(keys, missing, isData: type == Data.self) { (index, format, bytes) throws(CacheError) -> MemoryValue in
-      TypedMemoryValue.make(try Self.decode(type, format, bytes, keys[index]), archiveLength: bytes.count)
-    } keep: { index, found in
-      values[index] = unsafe found.value(V.self)
+    try load(keys, missing, isData: type == Data.self) { (index, format, bytes, data) throws(CacheError) in
+      let value = if let data = data as? V { data } else { try Self.decode(type, format, bytes, keys[index]) }
+      values[index] = value
+      return keepsValuesInMemory ? TypedMemoryValue.make(value, archiveLength: bytes.count) : nil
     }
     return values
   }
@@ -461,23 +461,23 @@ extension LMDBCache {
   /// - Parameters:
   ///   - numbers: The indices of the keys to read.
   ///   - isData: Whether bytes are wanted; long ones are copied only once.
-  ///   - decode: Makes the value of any other record.
-  ///   - keep: Receives each value.
+  ///   - receive: Receives the index of a key and its archive, or data if `isData` and the archive is bytes. Returns
+  ///     what to keep.
   @usableFromInline
   func load(
     _ keys: [String], _ numbers: [Int], isData: Bool,
-    _ decode: (Int, ArchiveFormat, ByteView) throws(CacheError) -> MemoryValue, keep: (Int, MemoryValue) -> Void
+    _ receive: (Int, ArchiveFormat, ByteView, Data?) throws(CacheError) -> MemoryValue?
   ) throws(CacheError) {
     try checkOpen()
     let chosen = numbers.map { keys[$0] }
-    let tokens = chosen.map { key in CacheKey.with(key) { tier?.token($0) } }
+    let tokens = tier.map { tier in chosen.map { CacheKey.with($0) { tier.token($0) } } }
     try reader.read(chosen) { (place, record, owner) throws(CacheError) in
       let format = record.header.format
-      let value: MemoryValue =
-        isData && format == .bytes
-        ? TypedMemoryValue(owner ?? Data(record.payload)) : try decode(numbers[place], format, record.payload)
-      if let tier { CacheKey.with(chosen[place]) { tier.keep(value, $0, record, token: tokens[place]) } }
-      keep(numbers[place], value)
+      let data = isData && format == .bytes ? owner ?? Data(record.payload) : nil
+      let value = try receive(numbers[place], format, record.payload, data)
+      if let value, let tier, let tokens {
+        CacheKey.with(chosen[place]) { tier.keep(value, $0, record, token: tokens[place]) }
+      }
     }
   }
 

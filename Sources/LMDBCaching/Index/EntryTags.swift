@@ -44,23 +44,26 @@ final class EntryTags: @unchecked Sendable, Equatable {
 
 /// The tags of an entry in its record: their number in two bytes, and eight bytes of hash for each. Nonempty, sorted
 /// and unique, unless forged. Refers to the bytes of the record or ``EntryTags``, and is valid as long as those.
-struct TagHashes: RandomAccessCollection {
+@safe
+struct TagHashes: RandomAccessCollection, @unchecked Sendable {
   static let greatestCount = 64
 
-  let bytes: ByteView
+  // @unchecked: as `ByteView`. Without the length, which the memory has: each header holds one.
+  private let base: UnsafeRawPointer
 
   /// Returns `nil` unless the bytes begin with tags.
   init?(_ bytes: ByteView) {
     guard bytes.count >= 2 else { return nil }
     let length = Self.length(Int(bytes.load(as: UInt16.self)))
     guard Self.length(1)...Self.length(Self.greatestCount) ~= length, bytes.count >= length else { return nil }
-    self.bytes = bytes[..<length]
+    unsafe base = unsafe bytes.buffer.baseAddress.unsafelyUnwrapped
   }
 
-  var count: Int { (bytes.count - 2) / 8 }
+  var count: Int { Int(unsafe base.loadUnaligned(as: UInt16.self).littleEndian) }
   var startIndex: Int { 0 }
   var endIndex: Int { count }
-  var length: Int { bytes.count }
+  var length: Int { Self.length(count) }
+  var bytes: ByteView { unsafe ByteView(UnsafeRawBufferPointer(start: base, count: length)) }
 
   static func length(_ count: Int) -> Int { count == 0 ? 0 : 2 + 8 * count }
 

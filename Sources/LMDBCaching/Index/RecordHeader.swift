@@ -287,10 +287,9 @@ package struct RecordHeader {
     return word ^ word >> 29
   }
 
+  /// The end of the record.
   @inline(__always)
-  func payload(of record: ByteView) -> ByteView {
-    record[payloadOffset..<payloadOffset + payloadLength]
-  }
+  func payload(of record: ByteView) -> ByteView { record[(record.count &- payloadLength)...] }
 
   /// The header for a record that holds a pointer to its value.
   var referring: RecordHeader {

@@ -28,10 +28,16 @@ extension RecordReader {
     case owned(Int)
   }
 
+  // A tuple would be copied by the runtime.
+  private struct Found {
+    var number: Int
+    var record: StoredRecord<Place>
+  }
+
   private func read(_ keys: [String], _ numbers: Range<Int>, _ body: Visitor) throws(CacheError) {
     // Check the journal before the transaction begins, which then includes writes committed in between.
     let (committed, pending) = try divide(keys, numbers)
-    var found: [(number: Int, record: StoredRecord<Place>)] = []
+    var found: [Found] = []
     found.reserveCapacity(committed.count)
     var shared = GroupBytes(capacity: committed.count * 128)
     var owned: [Data] = []
@@ -43,10 +49,11 @@ extension RecordReader {
       } else {
         place = .shared(shared.append(record.payload))
       }
-      found.append((number, record.replacingPayload(with: place)))
+      found.append(Found(number: number, record: record.replacingPayload(with: place)))
     }
     if found.count < committed.count { counters.misses.increment(by: committed.count - found.count) }
-    for (number, record) in found {
+    for index in found.indices {
+      let (number, record) = (found[index].number, found[index].record)
       switch record.payload {
       case .shared(let place):
         try finish(record.replacingPayload(with: shared[place]), nil, number, keys[number], body)

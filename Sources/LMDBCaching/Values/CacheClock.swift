@@ -36,9 +36,7 @@ public struct CacheClock: Sendable {
   /// The time of the kernel's last tick (up to 10 ms ago), several times cheaper. It stands still while the wall clock
   /// is behind an observed time.
   @usableFromInline
-  package var coarseNow: Int64 { max(coarseWallTime, floor.latestTime) }
-
-  private var coarseWallTime: Int64 { manual?.now ?? Self.coarseSystemTime }
+  package var coarseNow: Int64 { max(manual?.now ?? Self.coarseSystemTime, floor.latestTime) }
 
   private static var coarseSystemTime: Int64 {
     #if os(Linux)
