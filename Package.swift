@@ -139,7 +139,7 @@ let package = Package(
     .executableTarget(
       name: "CacheTestProcess",
       dependencies: [
-        "FormatFixtures", "LMDB", "LMDBCaching", "Platform", "TestSupport",
+        "CacheModel", "FormatFixtures", "LMDB", "LMDBCaching", "Platform", "TestSupport",
         .product(name: "Logging", package: "swift-log"), .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
       ],
@@ -147,8 +147,9 @@ let package = Package(
     .testTarget(
       name: "LMDBCachingTests",
       dependencies: [
-        "CBORCoding", "CPlatform", "CXXHash", "CXXHashWide", "CacheTestProcess", "FormatFixtures", "FoundationArchives",
-        "LMDB", "LMDBCaching", "Platform", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "CBORCoding", "CPlatform", "CXXHash", "CXXHashWide", "CacheModel", "CacheTestProcess", "FormatFixtures",
+        "FoundationArchives", "LMDB", "LMDBCaching", "Platform", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "LMDBCachingImportTests",
@@ -214,15 +215,22 @@ let package = Package(
       packageAccess: false),
     // In front of the C library's functions that write, in the program it is linked into.
     .target(name: "WriteLog", path: "Tests/WriteLog"),
+    // Random histories of a cache beside a dictionary, for the tests and a trial.
+    .target(
+      name: "CacheModel",
+      dependencies: [
+        "CXXHash", "LMDBCaching", "Platform", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/Reliability/Model"),
     // The trials of what the cache promises: `soak` runs their long form, the tests a short one.
     .target(
       name: "Reliability",
       dependencies: [
-        "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "LMDB", "LMDBCaching",
+        "CBORCoding", "CacheModel", "EFStorageCore", "EFStorageUserDefaults", "LMDB", "LMDBCaching",
         "LMDBCachingRedis", "Platform", "RedisTestSupport", "TestSupport", "WriteLog",
         .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Tests/Reliability"),
+      path: "Tests/Reliability", exclude: ["Model"]),
     .executableTarget(
       name: "soak",
       dependencies: ["Reliability", .product(name: "ArgumentParser", package: "swift-argument-parser")],

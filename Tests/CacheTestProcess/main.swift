@@ -1,3 +1,4 @@
+import CacheModel
 import Foundation
 import LMDB
 import LMDBCaching
@@ -175,6 +176,10 @@ final class Session {
   }
 }
 
+if CommandLine.arguments.count > 1, CommandLine.arguments[1] == "model" {
+  try ModelChild.serve(Array(CommandLine.arguments.dropFirst(2)))
+  exit(0)
+}
 let session = Session()
 while let line = readLine() {
   let words = line.split(separator: " ")

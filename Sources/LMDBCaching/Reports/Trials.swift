@@ -21,6 +21,9 @@ extension LMDBCache {
   /// Whether every write is committed, and so at most one commit away from safety from a power cut.
   package var isCommitted: Bool { !store.journal.hasPending.load(ordering: .acquiring) }
 
+  /// Whether a load in the background is not over yet.
+  package var isRefreshing: Bool { !refreshes.withLock(\.isEmpty) }
+
   /// Removes unreferenced values at once, and empties segments that are mostly unused.
   package func sweepValues() throws(CacheError) {
     try checkOpen()

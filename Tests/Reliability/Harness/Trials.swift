@@ -36,6 +36,7 @@ package enum Trials {
     KillWriterRole.self,
     LifeCycleRole.self,
     LongValueStage.self,
+    ModelRole.self,
     PowerLossReader.self,
     PowerLossWriter.self,
     SuspensionRole.self,
