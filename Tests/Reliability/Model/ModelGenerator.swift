@@ -12,7 +12,8 @@ struct ModelConfiguration: Sendable {
   /// Another process on the directory. Clocks that go back are left to the other seeds.
   var hasChild: Bool { seed % 4 == 1 }
   var hasFaults: Bool { seed % 4 == 2 }
-  /// The disk tier has limits. Loads are left to the other seeds: entries that only loads see cannot be listed.
+  /// The disk tier has limits. Left to the other seeds are loads, since entries that only loads see cannot be listed,
+  /// and operations that may exceed a limit on the way.
   var isLimited: Bool { seed % 4 == 3 }
 
   static let countLimit = 9
@@ -28,7 +29,7 @@ struct ModelConfiguration: Sendable {
     configuration.logger = Logger(label: "model", factory: { _ in SwiftLogNoOpLogHandler() })
     configuration.clock = clock
     configuration.disk.journalSize = 64 << 10
-    configuration.disk.inlineThreshold = 2_000
+    configuration.disk.inlineThreshold = [2_000, 1, 1 << 30][Int(seed / 2 % 3)]
     configuration.disk.valueSegmentSize = 64 << 10
     configuration.memory.countLimit = [Int.max, 0, 4, 1][Int(seed / 4 % 4)]
     configuration.memory.costLimit = seed % 7 == 2 ? 5_000 : .max
@@ -86,7 +87,7 @@ struct ModelGenerator {
     case 11..<13: return .observe
     case 13..<20 where configuration.hasChild: return disturbance()
     case 13..<20 where configuration.hasFaults: return failure()
-    case 20..<23: return .race(write(), .cache, write(), pick([.disk, .other]))
+    case 20..<23 where !configuration.isLimited: return .race(write(), .cache, write(), pick([.disk, .other]))
     default: return .perform(operation(), actor())
     }
   }
@@ -102,7 +103,9 @@ struct ModelGenerator {
 
   private mutating func disturbance() -> ModelStep {
     switch random.below(7) {
-    case 0: return .killChild((0...random.below(5)).map { _ in write() }, afterAnswers: random.below(4))
+    case 0:
+      let operations = (0...random.below(4)).map { _ in write() }
+      return .killChild(operations, afterAnswers: random.below(4), meanwhile: chance(2) ? write() : nil)
     case 1: return .endChild
     case 2: return .crash
     default: return .race(write(), pick([.cache, .disk]), write(), .child)
@@ -126,14 +129,15 @@ struct ModelGenerator {
     }
     if chance(5) { return .failingOpening(fault(Self.openingFaults)) }
     let fault = fault(Self.faults)
-    return .failing(fault, chance(4) ? read() : write())
+    return .failing(fault, chance(4) ? .get(key(), .number) : write())
   }
 
   // MARK: Operations
 
   private mutating func operation() -> ModelOperation {
     switch random.below(100) {
-    case 0..<42: write()
+    case 0..<38: write()
+    case 38..<42 where !configuration.isLimited: interrupted()
     case 42..<70: read()
     case 70..<78 where !configuration.isLimited: .load(key(), load())
     case 78..<82: versioned()
@@ -180,10 +184,11 @@ struct ModelGenerator {
   }
 
   private mutating func value(isObject: Bool = true) -> ModelValue {
-    let sizes = [0, 1, 20, 99, 100, 200, 1_023, 1_024, 1_999, 2_000, 2_001, 3_000, 9_000, 40_000]
+    let sizes = [0, 1, 20, 99, 100, 200, 1_023, 1_024, 2_000, 2_001, 4_080, 8_192, 16_384, 40_000]
     let kinds: [ModelValue.Kind] = [.text, .data, .number, .number, .number, .numbers, .record, .object, .date]
     let kind = pick(isObject ? kinds : kinds.filter { $0 != .object })
-    return ModelValue(kind, newNumber(), size: kind == .number || kind == .date ? 8 : pick(sizes))
+    let size = chance(4) ? random.below(17_000) : pick(sizes)
+    return ModelValue(kind, newNumber(), size: kind == .number || kind == .date ? 8 : size)
   }
 
   private mutating func set(isObject: Bool = true) -> ModelOperation {
@@ -211,9 +216,23 @@ struct ModelGenerator {
     }
   }
 
+  private mutating func interrupted() -> ModelOperation {
+    let key = key()
+    let other = chance(3) ? self.key() : key
+    let meanwhile: ModelOperation =
+      switch random.below(8) {
+      case 0: .remove(other)
+      case 1: .batch([.remove(other), .set(self.key(), .number(newNumber()))])
+      case 2: .removeAll(pick([.all, .prefix(prefix()), .tags(["t"])]))
+      default: .set(other, .number(newNumber()), .never, tags: tags())
+      }
+    let update: ModelUpdate = chance(4) ? .remove : .add(random.below(100))
+    return .update(key, update, pick([.never, .unchanged]), meanwhile: meanwhile)
+  }
+
   private mutating func batch() -> ModelOperation {
     var changes: [ModelOperation] = []
-    for _ in 0...random.below(5) {
+    for _ in 0...random.below(chance(6) ? 20 : 5) {
       switch random.below(8) {
       case 0: changes.append(.removeAll(pick([.prefix(prefix()), .tags([pick(ModelKeys.tags)])])))
       case 1..<3: changes.append(.remove(key()))
@@ -261,8 +280,9 @@ struct ModelGenerator {
     case 12: .bytes(key())
     case 13..<15: .presence(key())
     case 15..<17: .list(prefix())
-    case 17: .snapshot(reads(), during: chance(3) ? [] : [set(), .flush, .remove(key())])
-    case 18: .look(reads())
+    case 17:
+      .snapshot(reads(), during: configuration.isLimited || chance(3) ? [] : [set(), .flush, .remove(key()), .sweep])
+    case 18: chance(4) ? .backUp : .look(reads())
     default: .count
     }
   }

@@ -13,7 +13,8 @@ indirect enum ModelOperation: Codable, Equatable, Sendable {
   case setIfVersion(String, ModelValue, ModelExpiry = .never, tags: [String] = [], after: ModelInterference)
   case removeIfVersion(String, after: ModelInterference)
   case touch(String, ModelExpiry)
-  case update(String, ModelUpdate, ModelExpiry = .unchanged, cost: Int? = nil)
+  /// The other operation is made by another thread or process while the closure runs.
+  case update(String, ModelUpdate, ModelExpiry = .unchanged, cost: Int? = nil, meanwhile: ModelOperation? = nil)
   case increment(String, by: Int, ModelExpiry = .unchanged)
   case exchange(String, Int, ModelExpiry = .never)
   case take(String)
@@ -31,6 +32,8 @@ indirect enum ModelOperation: Codable, Equatable, Sendable {
   case snapshot([ModelRead], during: [ModelOperation])
   /// Through ``CacheReader``, as the tool reads.
   case look([ModelRead])
+  /// What a backup has.
+  case backUp
 
   case flush
   case commit
@@ -68,8 +71,8 @@ indirect enum ModelStep: Codable, Equatable, Sendable {
   case toggleOther
   case startChild
   case endChild
-  /// Kills the other process while it makes these changes.
-  case killChild([ModelOperation], afterAnswers: Int)
+  /// Kills the other process while it makes these changes, or after them and one of this process.
+  case killChild([ModelOperation], afterAnswers: Int, meanwhile: ModelOperation? = nil)
   /// What an observer of changes knows.
   case observe
 
@@ -347,7 +350,7 @@ struct ModelRecord: ModelContent {
 enum ModelKeys {
   static let all: [String] =
     [
-      "a", "a/1", "", "b", "a/2", "c/1", "a/é", "a/e\u{301}", "b/\0", "c/2", "c/3",
+      "a", "a/1", "", "b", "a/2", "c/1", "a/é", "a/e\u{301}", "b/\0", "c/2", "\0", "a\0", "a\u{212B}",
       String(repeating: "p", count: 511), String(repeating: "p", count: 512),
     ]
     // Long keys with a common prefix in LMDB.

@@ -7,6 +7,8 @@ final class ModelPerformer {
   struct Failure: Error {}
 
   let cache: LMDBCache
+  /// Makes an operation elsewhere, while a closure runs.
+  var performMeanwhile: (ModelOperation) -> Void = { _ in }
   private let clock: CacheClock
   private let configuration: ModelConfiguration
 
@@ -52,7 +54,8 @@ final class ModelPerformer {
       return String(try cache.removeValue(forKey: key, ifVersion: version))
     case .touch(let key, let expiry):
       return String(try cache.touch(forKey: key, expires: expiry.expiry(clock.now)))
-    case .update(let key, let update, let expiry, let cost): return try self.update(key, update, expiry, cost)
+    case .update(let key, let update, let expiry, let cost, let meanwhile):
+      return try self.update(key, update, expiry, cost, meanwhile)
     case .increment(let key, let amount, let expiry):
       return try cache.increment(forKey: key, by: amount, expires: expiry.expiry(clock.now)).fingerprint
     case .exchange(let key, let number, let expiry):
@@ -77,6 +80,7 @@ final class ModelPerformer {
     case .count: return try count()
     case .snapshot(let reads, let changes): return try snapshot(reads, changes)
     case .look(let reads): return try look(reads)
+    case .backUp: return try backUp()
     case .flush: try cache.flush()
     case .commit: try cache.write(waitsForCommit: true) { _ in }
     case .dropMemory: cache.memory.removeAll()
@@ -132,8 +136,13 @@ final class ModelPerformer {
     return version
   }
 
-  private func update(_ key: String, _ update: ModelUpdate, _ expiry: ModelExpiry, _ cost: Int?) throws -> String {
+  private func update(
+    _ key: String, _ update: ModelUpdate, _ expiry: ModelExpiry, _ cost: Int?, _ meanwhile: ModelOperation?
+  ) throws -> String {
+    var calls = 0
     let stored = try cache.update(Int.self, forKey: key, expires: expiry.expiry(clock.now), cost: cost) { number in
+      calls += 1
+      if calls == 1, let meanwhile { performMeanwhile(meanwhile) }
       switch update {
       case .add(let amount): number = (number ?? 0) + amount
       case .remove: number = nil
@@ -249,8 +258,14 @@ final class ModelPerformer {
   }
 
   private func look(_ reads: [ModelRead]) throws -> String {
+    try Self.look(cache.directory.path, reads, clock, configuration)
+  }
+
+  static func look(
+    _ path: String, _ reads: [ModelRead], _ clock: CacheClock, _ configuration: ModelConfiguration
+  ) throws -> String {
     let reader = try CacheReader(
-      directory: cache.directory, valueTransforms: configuration.transforms, clock: clock)
+      directory: URL(fileURLWithPath: path), valueTransforms: configuration.transforms, clock: clock)
     guard let reader else { return "no cache" }
     var entries: [CacheEntry] = []
     try reader.forEachPage(pageSize: 4) { page in
@@ -258,14 +273,28 @@ final class ModelPerformer {
       return true
     }
     entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-    var answers = [Self.words(entries.map(words))]
+    var answers = [words(entries.map { words($0, configuration) })]
     for read in reads {
       func find<V: ModelContent>(_ type: V.Type) -> String {
-        do { return Self.words(try reader.value(type, forKey: read.key)) } catch { return Self.words(error) }
+        do { return words(try reader.value(type, forKey: read.key)) } catch { return words(error) }
       }
       answers.append(find(read.kind.type!))
     }
-    return Self.words(answers + reader.notices)
+    return words(answers + reader.notices)
+  }
+
+  private func backUp() throws -> String {
+    let place = URL(fileURLWithPath: cache.directory.path + ".backup")
+    try cache.backUp(to: place)
+    defer { try? FileManager.default.removeItem(at: place) }
+    var configuration = configuration.make(clock)
+    // A backup keeps the entries' times.
+    configuration.disk.ageLimit = nil
+    let copy = try LMDBCache(directory: place, configuration: configuration)
+    copy.disk.autoTrimInterval = .zero
+    let entries = Self.words(try copy.entries().map(words))
+    try copy.close()
+    return entries
   }
 
   // MARK: Trimming
@@ -290,9 +319,11 @@ final class ModelPerformer {
 
   static func words(_ answers: [String]) -> String { answers.joined(separator: "; ") }
 
-  private func words(_ entry: CacheEntry) -> String {
+  private func words(_ entry: CacheEntry) -> String { Self.words(entry, configuration) }
+
+  private static func words(_ entry: CacheEntry, _ configuration: ModelConfiguration) -> String {
     let size = entry.format.rawValue < 32 && configuration.transforms.isEmpty ? entry.size : nil
-    return Self.words(
+    return words(
       ModelKey(entry.key), cost: entry.cost, size: size, expires: entry.expiration,
       created: Int(entry.created.timeIntervalSince1970), tags: ModelKeys.tags.filter(entry.isTagged))
   }

@@ -22,7 +22,11 @@ final class ModelRun {
   private var time: CacheClock
   /// The parent of the directories: after a crash, the run moves on to a copy.
   private let parent: String
+  /// The latest time of an earlier opening.
+  private var latest = Int64.min
   private var directories = 0
+  /// Whether openings verify the files.
+  private var isEnding = false
   private var performers: [ModelActor: ModelPerformer] = [:]
   private var child: ModelChild?
   /// The states that the answers so far allow: one, except after an operation that failed or was killed, or a race.
@@ -47,25 +51,47 @@ final class ModelRun {
   private func open() throws {
     try add(.cache)
     try add(.disk)
+    try findExpired()
     observer = try ModelObserver(cache)
+  }
+
+  /// What had expired by an earlier process's clock may be gone, or live again by this one's.
+  private func findExpired() throws {
+    let now = time.now
+    let names = states[0].entries.filter { $0.value.isExpired(latest) && !$0.value.isExpired(now) }.keys
+    latest = now
+    if names.isEmpty { return }
+    for name in names {
+      states += states.map { state in
+        var state = state
+        state.entries[name] = nil
+        return state
+      }
+      try perform(.presence(name.string), by: .disk)
+    }
+    states = [states[0]]
   }
 
   private func add(_ actor: ModelActor) throws {
     var configuration = self.configuration.make(time)
     if actor == .disk { configuration.memory = .off }
-    performers[actor] = ModelPerformer(
-      try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration), time,
-      self.configuration)
+    if isEnding { configuration.disk.verification = .always }
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
+    performers[actor] = ModelPerformer(cache, time, self.configuration)
+    if let recovery = cache.recovery { throw ModelMismatch("an opening found damage: \(recovery)") }
     for index in states.indices { states[index].pauses[actor] = nil }
   }
 
   private func close() throws {
     for performer in performers.values { try performer.cache.close() }
     performers = [:]
+    latest = max(latest, time.now)
     time = .manual(clock)
   }
 
   func end() throws {
+    try endChild()
+    isEnding = true
     for actor in [ModelActor.cache, .disk] {
       try perform(.count, by: actor)
       try readAll(by: actor)
@@ -74,6 +100,9 @@ final class ModelRun {
       try self.step(step)
       try perform(.list(""), by: .cache)
       try readAll(by: .disk)
+      try perform(.sweep, by: .cache)
+      let faults = try cache.valueLogFaults()
+      if !faults.isEmpty { throw ModelMismatch("\(faults)") }
     }
     try close()
   }
@@ -99,8 +128,14 @@ final class ModelRun {
         }
       }
     }.get()
+    let isLater = time.now == clock.now
     try close()
     try FileManager.default.removeItem(atPath: source)
+    // What a reader sees of the journal, before it is replayed.
+    if isLater {
+      let answer = try ModelPerformer.look(directory, [], time, configuration)
+      try accept(.look([]), answer, by: .disk, at: moment)
+    }
     try open()
   }
 
@@ -122,7 +157,8 @@ final class ModelRun {
       if let other = performers.removeValue(forKey: .other) { try other.cache.close() } else { try add(.other) }
     case .startChild: try startChild()
     case .endChild: try endChild()
-    case .killChild(let operations, let count): try killChild(operations, afterAnswers: count)
+    case .killChild(let operations, let count, let meanwhile):
+      try killChild(operations, afterAnswers: count, meanwhile)
     case .observe: try observe()
     }
     try resolve()
@@ -141,6 +177,7 @@ final class ModelRun {
   private func perform(_ operation: ModelOperation, by actor: ModelActor) throws {
     if case .trim(let trim) = operation { return try self.trim(trim, by: actor == .child ? .cache : actor) }
     guard actor == .child, let child else {
+      if case .update(_, _, _, _, let meanwhile?) = operation { return try update(operation, meanwhile, by: actor) }
       let moment = moment
       return try accept(operation, performers[actor]!.answer(to: operation), by: actor, at: moment)
     }
@@ -152,6 +189,31 @@ final class ModelRun {
     try accept(operation, answer, by: .child, at: moment)
     _ = try child.answer(to: .commit, moment)
     try advance(.microseconds(100))
+  }
+
+  /// An update, while another thread or process makes a change.
+  private func update(_ operation: ModelOperation, _ meanwhile: ModelOperation, by actor: ModelActor) throws {
+    if child != nil { try handOver() }
+    // Times are told to the second.
+    if clock.now % 1_000_000_000 > 990_000_000 { try advance(.milliseconds(20)) }
+    let moment = moment
+    let performer = performers[actor]!
+    nonisolated(unsafe) let other = performers[actor == .disk ? .cache : .disk]!
+    var isMade = false
+    performer.performMeanwhile = { [self] meanwhile in
+      isMade = true
+      guard let child else { return concurrently(1) { _ in _ = other.answer(to: meanwhile) } }
+      // The clock orders the writes of processes.
+      clock.advance(by: .microseconds(100))
+      _ = try? child.answer(to: meanwhile, self.moment)
+      _ = try? child.answer(to: .commit, self.moment)
+      clock.advance(by: .microseconds(100))
+    }
+    let answer = performer.answer(to: operation)
+    guard isMade else { return try accept(operation, answer, by: actor, at: moment) }
+    observer?.isBehind = true
+    let maker: ModelActor = child == nil ? .disk : .child
+    try accept([(meanwhile, nil)], by: maker, at: moment, and: (operation, answer), by: actor, at: moment)
   }
 
   /// Keeps the states in which the operation gives this answer.
@@ -301,24 +363,12 @@ final class ModelRun {
       group.wait()
       answers.1 = answer.current
     }
-    // One comes before the other.
-    let before = states
-    var after: [ModelState] = []
-    var failure: (any Error)?
-    for isReversed in [false, true] {
-      states = before
-      do {
-        if isReversed { try accept(second, answers.1, by: other, at: moment) }
-        try accept(first, answers.0, by: one, at: moment)
-        if !isReversed { try accept(second, answers.1, by: other, at: moment) }
-        after += states.filter { !after.contains($0) }
-      } catch { failure = failure ?? error }
-    }
-    if after.isEmpty, let failure {
-      throw ModelMismatch("\(first) and \(second) at once: \(answers), in no order. \(failure)")
+    do {
+      try accept([(second, answers.1)], by: other, at: moment, and: (first, answers.0), by: one, at: moment)
+    } catch {
+      throw ModelMismatch("\(first) and \(second) at once: \(answers), in no order. \(error)")
     }
     observer?.isBehind = true
-    states = after
   }
 
   // MARK: Failures
@@ -372,6 +422,29 @@ final class ModelRun {
     try advance(.microseconds(100))
   }
 
+  /// Keeps the states of every order in which this process's operation comes among those of the other.
+  private func accept(
+    _ others: [(ModelOperation, String?)], by other: ModelActor, at moment: ModelState.Time,
+    and own: (ModelOperation, String), by actor: ModelActor, at ownMoment: ModelState.Time
+  ) throws {
+    let before = states
+    var after: [ModelState] = []
+    var failure: (any Error)?
+    for place in 0...others.count {
+      states = before
+      do {
+        for (index, (operation, answer)) in others.enumerated() {
+          if index == place { try accept(own.0, own.1, by: actor, at: ownMoment) }
+          try accept(operation, answer, by: other, at: moment)
+        }
+        if place == others.count { try accept(own.0, own.1, by: actor, at: ownMoment) }
+        after += states.filter { !after.contains($0) }
+      } catch { failure = error }
+    }
+    if after.isEmpty, let failure { throw failure }
+    states = after
+  }
+
   private func startChild() throws {
     if child != nil { return }
     try handOver()
@@ -386,17 +459,29 @@ final class ModelRun {
     if child.process.end() != .exit(0) { throw ModelMismatch("the other process ended with an error") }
   }
 
-  private func killChild(_ operations: [ModelOperation], afterAnswers count: Int) throws {
+  private func killChild(
+    _ operations: [ModelOperation], afterAnswers count: Int, _ meanwhile: ModelOperation?
+  ) throws {
     guard let child else { return }
     try handOver()
     let moment = moment
     for operation in operations { child.send(operation, moment) }
     var answers: [String] = []
-    for _ in 0..<min(count, operations.count) { answers.append(try child.answer()) }
+    let awaited = meanwhile == nil ? min(count, operations.count) : operations.count
+    for _ in 0..<awaited { answers.append(try child.answer()) }
+    if let meanwhile {
+      try advance(.microseconds(100))
+      let answer = performers[.cache]!.answer(to: meanwhile)
+      try accept(
+        Array(zip(operations, answers)), by: .child, at: moment, and: (meanwhile, answer), by: .cache, at: self.moment)
+      _ = performers[.cache]!.answer(to: .commit)
+    }
     child.process.kill()
     answers += child.process.readRemaining()
     self.child = nil
-    for (operation, answer) in zip(operations, answers) { try accept(operation, answer, by: .child, at: moment) }
+    if meanwhile == nil {
+      for (operation, answer) in zip(operations, answers) { try accept(operation, answer, by: .child, at: moment) }
+    }
     // The one after the last answer may have been made, and those after it if their answers were lost with it.
     var possible = states
     for operation in operations.dropFirst(answers.count) {

@@ -114,7 +114,7 @@ struct ModelState: Equatable {
   private mutating func change(_ operation: ModelOperation, _ now: Int64) -> String {
     let (key, expiry, cost): (ModelKey, ModelExpiry, Int?) =
       switch operation {
-      case .update(let key, _, let expiry, let cost): (ModelKey(key), expiry, cost)
+      case .update(let key, _, let expiry, let cost, _): (ModelKey(key), expiry, cost)
       case .increment(let key, _, let expiry): (ModelKey(key), expiry, nil)
       case .exchange(let key, _, let expiry): (ModelKey(key), expiry, nil)
       case .take(let key): (ModelKey(key), .never, nil)
@@ -127,9 +127,9 @@ struct ModelState: Equatable {
     let words = ModelPerformer.words(present)
     let new: Int?
     switch operation {
-    case .update(_, .fail, _, _): return "failure"
-    case .update(_, .remove, _, _), .take: new = nil
-    case .update(_, .add(let amount), _, _), .increment(_, let amount, _): new = (present ?? 0) + amount
+    case .update(_, .fail, _, _, _): return "failure"
+    case .update(_, .remove, _, _, _), .take: new = nil
+    case .update(_, .add(let amount), _, _, _), .increment(_, let amount, _): new = (present ?? 0) + amount
     case .exchange(_, let number, _): new = number
     default: preconditionFailure("\(operation)")
     }
@@ -276,6 +276,7 @@ struct ModelState: Equatable {
       let key = ModelKey(key)
       return live(key, now).map { "true \(words(key, $0))" } ?? "false nothing"
     case .list(let prefix): return list(prefix, now)
+    case .backUp: return list("", now)
     case .look(let reads): return ModelPerformer.words([list("", now)] + reads.map { read($0, now) })
     default: preconditionFailure("\(operation)")
     }
