@@ -153,7 +153,8 @@ final class TimeFloor: Sendable {
   private static let step: Int64 = 1_000_000
 
   private let latest = Atomic<Int64>(.min)
-  /// The greatest lead over the monotonic clock.
+  /// The lead of the latest time over the monotonic clock. (A greater one, from before the wall clock was set back, would
+  /// make the time jump ahead.)
   private let lead = Atomic<Int64>(.min)
 
   var latestTime: Int64 { latest.load(ordering: .relaxed) }
@@ -174,7 +175,7 @@ final class TimeFloor: Sendable {
 
   func advance(to time: Int64, monotonic: Int64) {
     let (difference, overflow) = time.subtractingReportingOverflow(monotonic)
-    lead.max(overflow ? .max : difference, ordering: .relaxed)
+    if time > latest.load(ordering: .relaxed) { lead.store(overflow ? .max : difference, ordering: .relaxed) }
     latest.max(time, ordering: .releasing)
   }
 }
