@@ -176,6 +176,8 @@ final class ModelRun {
 
   private func perform(_ operation: ModelOperation, by actor: ModelActor) throws {
     if case .trim(let trim) = operation { return try self.trim(trim, by: actor == .child ? .cache : actor) }
+    // It removes what is too old first.
+    if operation == .count, configuration.isLimited { try self.trim(.limits, by: .cache) }
     guard actor == .child, let child else {
       if case .update(_, _, _, _, let meanwhile?) = operation { return try update(operation, meanwhile, by: actor) }
       let moment = moment
