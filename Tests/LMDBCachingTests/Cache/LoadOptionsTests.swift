@@ -91,64 +91,6 @@ import Testing
     return options
   }
 
-  @Test(arguments: Place.allCases, [false, true]) func aFreshValueIsServed(_ place: Place, _ isTask: Bool) async throws
-  {
-    let (cache, source) = (try open(), Source())
-    for _ in 0..<3 {
-      #expect(try await value(cache, source, Self.options(10), isTask: isTask) == 1)
-      try place.settle(cache)
-    }
-    clock.advance(by: .seconds(10))
-    #expect(try await value(cache, source, Self.options(10), isTask: isTask) == 2)
-    #expect(source.calls == 2)
-    let statistics = cache.statistics
-    #expect(statistics.loads == 2 && statistics.misses == 2 && statistics.staleServed == 0)
-    #expect(statistics.memoryHits + statistics.diskHits == 2)
-    try await cache.close()
-  }
-
-  @Test(arguments: Place.allCases, [false, true]) func aStaleValueIsServedWhileItIsLoaded(
-    _ place: Place, _ isTask: Bool
-  ) async throws {
-    let (cache, source) = (try open(), Source())
-    let options = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) }
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    try place.settle(cache)
-    clock.advance(by: .seconds(12))
-    // Plain reads see it as expired.
-    #expect(try cache.value(Int.self, forKey: "key") == nil)
-    #expect(try !cache.contains("key"))
-    let gate = source.hold()
-    for _ in 0..<5 { #expect(try await value(cache, source, options, isTask: isTask) == 1) }
-    gate.signal()
-    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
-    gate.signal()
-    #expect(try await value(cache, source, options, isTask: isTask) == 2)
-    #expect(source.calls == 2)
-    #expect(cache.statistics.staleServed == 5 && cache.statistics.refreshes == 1)
-    clock.advance(by: .seconds(15))
-    for _ in 0..<5 { gate.signal() }
-    #expect(try await value(cache, source, options, isTask: isTask) == 3)
-    try await cache.close()
-  }
-
-  @Test(arguments: [false, true]) func whatIsAskedForIsLoadedBeforeItExpires(_ isTask: Bool) async throws {
-    let (cache, source) = (try open(), Source())
-    let options = Self.options(10) { $0.refreshAhead = 0.8 }
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    clock.advance(by: .seconds(7))
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    #expect(cache.statistics.refreshes == 0)
-    clock.advance(by: .seconds(2))
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
-    clock.advance(by: .seconds(5))
-    #expect(try await value(cache, source, options, isTask: isTask) == 2)
-    #expect(cache.statistics.refreshes == 1 && cache.statistics.misses == 1)
-    try await cache.close()
-  }
-
   @Test func shorterLivesAreRefreshedAheadToo() throws {
     let cache = try open()
     let options = Self.options(100) { ($0.refreshAhead, $0.jitter) = (0.8, 1) }
@@ -185,40 +127,6 @@ import Testing
       }
     }
     try cache.close()
-  }
-
-  @Test(arguments: Place.allCases, [false, true]) func anExpiredValueIsServedWhileTheSourceFails(
-    _ place: Place, _ isTask: Bool
-  ) async throws {
-    let (cache, source) = (try open(), Source())
-    let options = Self.options(10) {
-      $0.failSafe = .seconds(100)
-      $0.pauseAfterFailure = .seconds(4)
-      $0.longestPause = .seconds(6)
-    }
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    try place.settle(cache)
-    clock.advance(by: .seconds(20))
-    source.fails = true
-    for _ in 0..<4 { #expect(try await value(cache, source, options, isTask: isTask) == 1) }
-    #expect(source.calls == 2)
-    clock.advance(by: .seconds(4))
-    for _ in 0..<4 { #expect(try await value(cache, source, options, isTask: isTask) == 1) }
-    #expect(source.calls == 3)
-    clock.advance(by: .seconds(5))
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    #expect(source.calls == 3)
-    clock.advance(by: .seconds(1))
-    source.fails = false
-    #expect(try await value(cache, source, options, isTask: isTask) == 4)
-    #expect(cache.statistics.staleServed == 9 && cache.statistics.failedLoads == 2)
-    // After this limit it is an error.
-    source.fails = true
-    clock.advance(by: .seconds(110))
-    await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
-    await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
-    #expect(source.calls == 6)
-    try await cache.close()
   }
 
   /// The pause does not grow with the number of waiters.
@@ -277,33 +185,6 @@ import Testing
     for index in 0..<10 { #expect(try cache.value(Int.self, forKey: "\(index)") { _ in index } == index) }
     try cache.store.writer.run {}
     #expect(cache.statistics.commits == commits)
-    try cache.close()
-  }
-
-  /// Touching extends the serve-on-failure window with the expiry.
-  @Test(arguments: Place.allCases) func whatIsTouchedIsKeptForAsLongAfterwards(_ place: Place) throws {
-    let (cache, source) = (try open(), Source())
-    let options = Self.options(10) {
-      $0.failSafe = .seconds(100)
-      $0.refreshAhead = 0.5
-    }
-    func value() throws -> Int {
-      try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() }
-    }
-    #expect(try value() == 1)
-    try place.settle(cache)
-    #expect(try cache.touch(forKey: "key", expires: .after(.seconds(1_000))))
-    try place.settle(cache)
-    source.fails = true
-    clock.advance(by: .seconds(990))
-    #expect(try value() == 1)
-    #expect(source.calls == 1)
-    clock.advance(by: .seconds(100))
-    #expect(try cache.value(Int.self, forKey: "key") == nil)
-    #expect(try value() == 1)
-    #expect(eventually { source.calls == 2 && cache.refreshes.withLock(\.isEmpty) })
-    clock.advance(by: .seconds(100))
-    #expect(throws: Failure.self) { try value() }
     try cache.close()
   }
 
@@ -408,47 +289,6 @@ import Testing
     try await cache.close()
   }
 
-  @Test(arguments: [false, true]) func thatThereIsNoneIsRemembered(_ isTask: Bool) async throws {
-    let cache = try open()
-    let calls = Atomic<Int>(0)
-    var options = Self.options(100)
-    options.absenceLifetime = .seconds(5)
-    func find(_ cache: LMDBCache, _ options: LoadOptions, _ result: Int?) async throws -> Int? {
-      if isTask {
-        return try await cache.optionalValue(Int.self, forKey: "key", options: options) { _ async throws -> Int? in
-          calls.add(1, ordering: .relaxed)
-          return result
-        }
-      }
-      return try wait {
-        try cache.optionalValue(Int.self, forKey: "key", options: options) { _ in
-          calls.add(1, ordering: .relaxed)
-          return result
-        }
-      }
-    }
-    for _ in 0..<3 { #expect(try await find(cache, options, nil) == nil) }
-    #expect(calls.load(ordering: .relaxed) == 1)
-    try await cache.flush()
-    #expect(try await find(cache, options, 7) == nil)
-    #expect(try cache.value(Int.self, forKey: "key") == nil && !cache.contains("key"))
-    #expect(try cache.entries() == [] && cache.entry(forKey: "key") == nil)
-    // A caller that requires a value still loads.
-    #expect(try await cache.value(Int.self, forKey: "key", options: options) { _ async throws -> Int in 3 } == 3)
-    try await cache.removeAll()
-    #expect(try await find(cache, options, nil) == nil)
-    clock.advance(by: .seconds(5))
-    #expect(try await find(cache, options, 9) == 9)
-    // A cached absence replaces the old value.
-    clock.advance(by: .seconds(100))
-    #expect(try await find(cache, options, nil) == nil)
-    try await cache.removeAll()
-    let before = calls.load(ordering: .relaxed)
-    for _ in 0..<2 { #expect(try await find(cache, Self.options(100), nil) == nil) }
-    #expect(calls.load(ordering: .relaxed) == before + 2)
-    try await cache.close()
-  }
-
   @Test func theLoaderDecides() throws {
     let cache = try open()
     let options = Self.options(10) { $0.cost = 3 }
@@ -506,41 +346,6 @@ import Testing
     #expect(
       errorCode { try cache.value(Int.self, forKey: "key", options: options) { _ in fatalError() } } == .invalidArgument
     )
-    try cache.close()
-  }
-
-  @Test func anExpiredValueIsKeptOnTheDisk() throws {
-    let source = Source()
-    let options = Self.options(10) { $0.failSafe = .seconds(1_000) }
-    var cache = try open()
-    #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
-    try cache.set(2, forKey: "other", expires: .after(.seconds(10)))
-    try cache.close()
-    clock.advance(by: .seconds(500))
-    cache = try open { $0.disk.verification = .always }
-    #expect(cache.recovery == nil)
-    try cache.disk.trim(to: .limits)
-    #expect(try cache.count == 1)
-    source.fails = true
-    #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
-    clock.advance(by: .seconds(600))
-    try cache.disk.trim(to: .limits)
-    #expect(try cache.count == 0)
-    try cache.close()
-  }
-
-  @Test func aWriteWinsOverARefresh() throws {
-    let (cache, source) = (try open(), Source())
-    let options = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) }
-    #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
-    clock.advance(by: .seconds(12))
-    let gate = source.hold()
-    #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
-    #expect(eventually { source.arrivals.load(ordering: .sequentiallyConsistent) == 2 })
-    try cache.set(100, forKey: "key")
-    gate.signal()
-    #expect(eventually { source.calls == 2 && cache.refreshes.withLock(\.isEmpty) })
-    #expect(try cache.value(Int.self, forKey: "key") == 100)
     try cache.close()
   }
 

@@ -54,39 +54,6 @@ import Testing
     }
   }
 
-  @Test(arguments: Write.allCases, [100, 1])
-  func aWriteDuringALoadStays(_ write: Write, _ threshold: Int) throws {
-    let cache = try directory.open { $0.disk.inlineThreshold = threshold }
-    let other = try directory.open { $0.disk.inlineThreshold = threshold }
-    for round in 0..<3 {
-      try cache.removeValue(forKey: "key")
-      var options = LoadOptions()
-      if round > 0 { options.tags = ["tag"] }
-      let loaded = try cache.value(Int.self, forKey: "key", options: options) { context in
-        context.tags = ["tag"]
-        try write.make(cache, other)
-        if round == 1 { try cache.flush() }
-        return 1
-      }
-      #expect(loaded == 1)
-      #expect(try cache.value(Int.self, forKey: "key") == write.left)
-      #expect(try other.value(Int.self, forKey: "key") == write.left)
-      try cache.flush()
-      #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == write.left)
-    }
-    try cache.removeValue(forKey: "key")
-    #expect(try cache.value(Int.self, forKey: "key", load: { _ in 3 }) == 3)
-    #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == 3)
-    if threshold == 1 {
-      try cache.removeAll()
-      try cache.flush()
-      try cache.sweepValues()
-      #expect(directory.segments.isEmpty, "No file of a value that was not stored stays.")
-    }
-    try other.close()
-    try cache.close()
-  }
-
   @Test(arguments: Write.allCases)
   func aWriteDuringATasksLoadStays(_ write: Write) async throws {
     let cache = try directory.open()
