@@ -109,18 +109,6 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: Place.allCases) func anotherTypeIsAMismatchAndTheEntryStays(_ place: Place) throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set(Self.user, forKey: "user")
-    try place.settle(cache)
-    #expect(errorCode { try cache.value(Address.self, forKey: "user") } == .typeMismatch)
-    #expect(errorCode { try cache.value(Int.self, forKey: "user") } == .typeMismatch)
-    #expect(errorCode { try cache.value(Data.self, forKey: "user") } == .typeMismatch)
-    #expect(errorCode { try cache.read { try $0.value(Address.self, forKey: "user") } } == .typeMismatch)
-    #expect(try cache.value(User.self, forKey: "user") == Self.user)
-    try cache.close()
-  }
-
   struct Unencodable: Codable, Sendable {
     struct Failure: Error {}
     init() {}
@@ -161,48 +149,4 @@ import Testing
   }
 
   enum Colour: String, Codable { case red }
-
-  @Test func aThrowingBatchChangesNothing() throws {
-    struct Failure: Error {}
-    let cache = try directory.open()
-    try cache.set(1, forKey: "key")
-    #expect(throws: Failure.self) {
-      try cache.write { batch in
-        batch.removeAll()
-        throw Failure()
-      }
-    }
-    #expect(throws: Failure.self) { try cache.read { _ in throw Failure() } }
-    #expect(throws: Failure.self) { try cache.withBytes(forKey: "key") { _ in throw Failure() } }
-    #expect(throws: Failure.self) { try cache.value(Int.self, forKey: "absent", load: { _ in throw Failure() }) }
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
-    #expect(try !cache.contains("absent"))
-    try cache.close()
-  }
-
-  @Test func theOperationsOfABatchAreAppliedInTheirOrder() throws {
-    let cache = try directory.open()
-    for key in ["a/1", "a/2", "b/1", "c"] { try cache.set("old", forKey: key) }
-    try cache.write { batch in
-      batch.set("lost", forKey: "a/1")
-      batch.removeAll(.prefix("a/"))
-      batch.set("new", forKey: "a/2")
-      batch.removeValue(forKey: "b/1")
-      batch.set("again", forKey: "b/1")
-      batch.set("gone", forKey: "c")
-      batch.removeValue(forKey: "c")
-    }
-    var found: [String: String] = [:]
-    for entry in try cache.entries() { found[entry.key] = try cache.value(String.self, forKey: entry.key) }
-    #expect(found == ["a/2": "new", "b/1": "again"])
-    try cache.write { batch in
-      batch.set("lost", forKey: "x")
-      batch.removeAll()
-      batch.set("only", forKey: "y")
-    }
-    #expect(try cache.entries().map(\.key) == ["y"])
-    for key in ["x", "a/2", "b/1"] { #expect(try cache.value(String.self, forKey: key) == nil) }
-    #expect(try cache.count == 1)
-    try cache.close()
-  }
 }

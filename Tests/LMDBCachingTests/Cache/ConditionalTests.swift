@@ -46,79 +46,6 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: Company.allCases, Place.allCases) func theFirstStores(_ company: Company, _ place: Place) throws {
-    let (cache, child) = try open(company)
-    #expect(try cache.set(1, forKey: "key", if: .absent))
-    try place.settle(cache)
-    #expect(try !cache.set(2, forKey: "key", if: .absent))
-    #expect(try !cache.withoutMemory.set(2, forKey: "key", if: .absent))
-    // Any type counts.
-    #expect(try !cache.set("text", forKey: "key", if: .absent))
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
-    if let child { #expect(child.run("absent k 1") == "1") }
-    try cache.removeValue(forKey: "key")
-    try place.settle(cache)
-    #expect(try cache.set(3, forKey: "key", if: .absent))
-    #expect(try cache.value(Int.self, forKey: "key") == 3)
-    try close(cache, child)
-  }
-
-  @Test(arguments: Company.allCases, Place.allCases) func whatHasExpiredIsAbsent(
-    _ company: Company, _ place: Place
-  ) throws {
-    let clock = ManualClock()
-    let (cache, child) = try open(company) { $0.clock = .manual(clock) }
-    #expect(try cache.set(1, forKey: "key", expires: .after(.seconds(10)), if: .absent))
-    try place.settle(cache)
-    #expect(try !cache.set(2, forKey: "key", if: .absent))
-    clock.advance(by: .seconds(10))
-    #expect(try cache.entry(forKey: "key") == nil)
-    #expect(try cache.set(2, forKey: "key", if: .absent))
-    #expect(try cache.value(Int.self, forKey: "key") == 2)
-    try close(cache, child)
-  }
-
-  @Test(arguments: Company.allCases, Place.allCases) func updatesSeeWhatIsThere(
-    _ company: Company, _ place: Place
-  ) throws {
-    let (cache, child) = try open(company)
-    for number in 1...3 {
-      let value = try cache.update([Int].self, forKey: "list") { $0 = ($0 ?? []) + [number] }
-      #expect(value == Array(1...number))
-      try place.settle(cache)
-    }
-    #expect(try cache.withoutMemory.update([Int].self, forKey: "list") { $0?.append(4) } == [1, 2, 3, 4])
-    #expect(try cache.value([Int].self, forKey: "list") == [1, 2, 3, 4])
-    #expect(try cache.exchange([9], forKey: "list") == [1, 2, 3, 4])
-    #expect(try cache.removeValue([Int].self, forKey: "list") == [9])
-    #expect(try cache.removeValue([Int].self, forKey: "list") == nil)
-    #expect(try cache.update([Int].self, forKey: "list") { $0 = nil } == nil)
-    #expect(try cache.count == 0)
-    try close(cache, child)
-  }
-
-  /// Values of several MB fit in no journal segment.
-  @Test(arguments: Company.allCases, [3_000, 5 << 20]) func longValuesAreUpdated(
-    _ company: Company, _ size: Int
-  ) throws {
-    let (cache, child) = try open(company)
-    try cache.set(Data(repeating: 1, count: size), forKey: "key")
-    for number in UInt8(2)..<6 {
-      let old = try cache.exchange(Data(repeating: number, count: size), forKey: "key")
-      #expect(old == Data(repeating: number - 1, count: size))
-      if number == 3 { try cache.flush() }
-      cache.memory.removeAll()
-    }
-    #expect(try cache.value(Data.self, forKey: "key") == Data(repeating: 5, count: size))
-    #expect(try cache.count == 1)
-    try close(cache, child)
-    let again = try directory.open { $0.disk.verification = .always }
-    #expect(again.recovery == nil)
-    try again.sweepValues()
-    #expect(try again.valueLogFaults() == [])
-    try again.close()
-  }
-
   /// A cache without a memory tier has no observers that a batch would tell.
   @Test(arguments: [false, true]) func aBatchIsAConflict(_ removes: Bool) throws {
     let disk = try LMDBCache(directory: directory.url, configuration: CacheDirectory.configuration().withoutMemory)
@@ -359,31 +286,6 @@ import Testing
     try close(cache, child)
   }
 
-  @Test(arguments: Company.allCases, Place.allCases) func versionsAreOfWrites(
-    _ company: Company, _ place: Place
-  ) throws {
-    let (cache, child) = try open(company)
-    #expect(try cache.entry(forKey: "key") == nil)
-    try cache.set(1, forKey: "key", expires: .after(.seconds(1_000)), cost: 7)
-    try place.settle(cache)
-    let entry = try #require(try cache.entry(forKey: "key"))
-    #expect(entry.key == "key" && entry.cost == 7 && entry.size == 8 && entry.expiration != nil)
-    #expect(try cache.entry(forKey: "key")?.version == entry.version)
-    #expect(try cache.entries().map(\.version) == [entry.version])
-    #expect(try cache.set(2, forKey: "key", expires: .unchanged, if: .version(entry.version)))
-    #expect(try !cache.set(3, forKey: "key", if: .version(entry.version)))
-    #expect(try !cache.removeValue(forKey: "key", ifVersion: entry.version))
-    try place.settle(cache)
-    let next = try #require(try cache.entry(forKey: "key"))
-    #expect(next.version != entry.version && next.expiration == entry.expiration)
-    #expect(try cache.value(Int.self, forKey: "key") == 2)
-    #expect(try cache.withoutMemory.removeValue(forKey: "key", ifVersion: next.version))
-    #expect(try !cache.removeValue(forKey: "key", ifVersion: next.version))
-    #expect(try !cache.set(3, forKey: "key", if: .version(next.version)))
-    #expect(try !cache.contains("key"))
-    try close(cache, child)
-  }
-
   /// Touching a damaged entry must not mark it as sound.
   @Test(arguments: Company.allCases) func whatIsDamagedIsNotTouched(_ company: Company) throws {
     var cache = try directory.open()
@@ -460,85 +362,6 @@ import Testing
     }
   #endif
 
-  @Test(arguments: Company.allCases, Place.allCases) func touchingChangesTheExpiryAlone(
-    _ company: Company, _ place: Place
-  ) throws {
-    let clock = ManualClock()
-    let (cache, child) = try open(company) { $0.clock = .manual(clock) }
-    let long = Data(repeating: 7, count: 100_000)
-    try cache.set("text", forKey: "short", expires: .after(.seconds(10)))
-    try cache.set(long, forKey: "long", expires: .after(.seconds(10)), cost: 5)
-    try place.settle(cache)
-    let written = cache.statistics.liveBytes
-    for key in ["short", "long"] {
-      #expect(try cache.touch(forKey: key, expires: .after(.seconds(100))))
-      #expect(try cache.touch(forKey: key, expires: .unchanged))
-    }
-    #expect(try !cache.touch(forKey: "none", expires: .never))
-    clock.advance(by: .seconds(50))
-    #expect(try cache.value(String.self, forKey: "short") == "text")
-    #expect(try cache.value(Data.self, forKey: "long") == long)
-    #expect(try cache.entry(forKey: "long")?.cost == 5)
-    #expect(try cache.touch(forKey: "short", expires: .never))
-    #expect(try cache.touch(forKey: "long", expires: .at(Date(timeIntervalSince1970: Double(clock.now) / 1e9 + 10))))
-    clock.advance(by: .seconds(10))
-    #expect(try cache.value(String.self, forKey: "short") == "text")
-    #expect(try cache.value(Data.self, forKey: "long") == nil)
-    #expect(try !cache.touch(forKey: "long", expires: .never))
-    // The long value was not moved.
-    let statistics = cache.statistics
-    if place == .database { #expect(statistics.liveBytes + statistics.deadBytes < written + 50_000) }
-    try cache.disk.trim(to: .limits)
-    try close(cache, child)
-    let again = try directory.open { $0.disk.verification = .always }
-    #expect(again.recovery == nil)
-    try again.sweepValues()
-    #expect(try again.valueLogFaults() == [])
-    try again.close()
-  }
-
-  @Test(arguments: Company.allCases, Place.allCases) func aSetCanKeepTheExpiry(
-    _ company: Company, _ place: Place
-  ) throws {
-    let clock = ManualClock()
-    let (cache, child) = try open(company) { $0.clock = .manual(clock) }
-    try cache.set(1, forKey: "key", expires: .after(.seconds(10)))
-    try place.settle(cache)
-    clock.advance(by: .seconds(5))
-    try cache.set(2, forKey: "key", expires: .unchanged)
-    try cache.withoutMemory.set(3, forKey: "key", expires: .unchanged)
-    #expect(try cache.increment(forKey: "key") == 4)
-    try cache.set(1, forKey: "new", expires: .unchanged)
-    clock.advance(by: .seconds(5))
-    #expect(try cache.value(Int.self, forKey: "key") == nil)
-    #expect(try cache.value(Int.self, forKey: "new") == 1)
-    try cache.set(1, forKey: "key", expires: .unchanged)
-    clock.advance(by: .seconds(1_000_000))
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
-    try close(cache, child)
-  }
-
-  @Test(arguments: Company.allCases) func noIncrementIsLost(_ company: Company) throws {
-    let (cache, child) = try open(company)
-    let count = company == .none ? 1_000 : 100
-    concurrently(8) { thread in
-      for _ in 0..<count {
-        do {
-          if thread % 2 == 0 {
-            try cache.increment(forKey: "key")
-          } else {
-            try cache.withoutMemory.update(Int.self, forKey: "key") { $0 = ($0 ?? 0) + 1 }
-          }
-        } catch {
-          Issue.record(error)
-        }
-      }
-    }
-    #expect(try cache.value(Int.self, forKey: "key") == 8 * count)
-    #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == 8 * count)
-    try close(cache, child)
-  }
-
   /// An update must not start from a write that a memory tier has not received yet.
   @Test func noIncrementIsLostWhileItIsAnnounced() throws {
     let first = try directory.open()
@@ -600,24 +423,6 @@ import Testing
     // Each removal saw a distinct value.
     taken.withLock { #expect(Set($0).count == $0.count) }
     try cache.close()
-  }
-
-  @Test(arguments: Company.allCases) func storedConditionallyIsObservedAndCommitted(_ company: Company) async throws {
-    let (cache, child) = try open(company)
-    let changes = cache.changes(withPrefix: "")
-    var iterator = changes.makeAsyncIterator()
-    try cache.set("text", forKey: "key", if: .absent)
-    let change = await iterator.next()
-    guard case .set("key")? = change else {
-      Issue.record("\(String(describing: change))")
-      return
-    }
-    try await cache.flush()
-    let copy = directory.crashed(cache)
-    let other = try copy.open()
-    #expect(try other.value(String.self, forKey: "key") == "text")
-    try await other.close()
-    try close(cache, child)
   }
 
   /// A cache that is alone has its journal; a shared one cannot evaluate a condition without the disk.

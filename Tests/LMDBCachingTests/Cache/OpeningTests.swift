@@ -71,31 +71,6 @@ import Testing
     #expect(errorCode { try LMDBCache(name: name, in: place) } == .invalidArgument)
   }
 
-  @Test func twoCachesOfOneProcessSeeEachOthersWrites() throws {
-    let (first, second) = (try directory.open(), try directory.open())
-    #expect(first.store === second.store)
-    for round in 0..<20 {
-      try first.set(round, forKey: "key")
-      #expect(try second.value(Int.self, forKey: "key") == round)
-      try second.set(-round, forKey: "key")
-      #expect(try first.value(Int.self, forKey: "key") == -round)
-      try first.withoutMemory.set("disk", forKey: "key")
-      #expect(try first.value(String.self, forKey: "key") == "disk")
-      #expect(try second.value(String.self, forKey: "key") == "disk")
-    }
-    try first.removeValue(forKey: "key")
-    #expect(try second.value(Int.self, forKey: "key") == nil)
-    try second.set(1, forKey: "a/1")
-    #expect(try first.value(Int.self, forKey: "a/1") == 1)
-    try first.withoutMemory.removeAll(.prefix("a/"))
-    #expect(try first.value(Int.self, forKey: "a/1") == nil)
-    #expect(try second.value(Int.self, forKey: "a/1") == nil)
-    try first.close()
-    try second.set(2, forKey: "key")
-    #expect(try second.value(Int.self, forKey: "key") == 2)
-    try second.close()
-  }
-
   @Test(arguments: [true, false]) func aClosedCacheRefusesEverything(_ anotherIsOpen: Bool) throws {
     let other = anotherIsOpen ? try directory.open() : nil
     let cache = try directory.open()
