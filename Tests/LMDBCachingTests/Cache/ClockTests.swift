@@ -6,62 +6,9 @@ import Testing
 
 /// Wall clocks that jump, and implausible times.
 @Suite struct ClockTests {
-  let directory = CacheDirectory()
   let clock = ManualClock()
 
-  private func open(_ directory: CacheDirectory? = nil) throws -> LMDBCache {
-    let clock = clock
-    return try (directory ?? self.directory).open { $0.clock = .manual(clock) }
-  }
-
   private static let hour: Int64 = 3_600_000_000_000
-
-  private func isGone(_ key: String, _ cache: LMDBCache) throws -> Bool {
-    let inSnapshot = try cache.read { snapshot in try snapshot.value(Int.self, forKey: key) }
-    return try cache.value(Int.self, forKey: key) == nil && cache.withoutMemory.value(Int.self, forKey: key) == nil
-      && !cache.contains(key) && !cache.contains(key) && inSnapshot == nil
-      && cache.entries(withPrefix: key).isEmpty
-  }
-
-  @Test func whatHasExpiredStaysGoneWhenTheClockIsSetBack() throws {
-    let cache = try open()
-    try cache.set(1, forKey: "key", expires: .after(.seconds(10)))
-    clock.advance(by: .seconds(10))
-    #expect(try isGone("key", cache))
-    for _ in 0..<3 {
-      clock.set(clock.now - Self.hour)
-      #expect(try isGone("key", cache))
-      // New entries expire on time.
-      try cache.set(2, forKey: "new", expires: .after(.seconds(10)))
-      clock.advance(by: .milliseconds(9_990))
-      #expect(try cache.value(Int.self, forKey: "new") == 2)
-      #expect(try cache.withoutMemory.value(Int.self, forKey: "new") == 2)
-      clock.advance(by: .milliseconds(20))
-      #expect(try isGone("new", cache))
-    }
-    // When the wall clock catches up, time continues and does not go back.
-    let before = cache.store.clock.now
-    clock.set(clock.now + 3 * Self.hour - 1_000_000_000)
-    #expect(cache.store.clock.now >= before)
-    #expect(try isGone("key", cache) && isGone("new", cache))
-    clock.set(clock.now + Self.hour)
-    #expect(cache.store.clock.now == clock.now)
-    try cache.close()
-  }
-
-  /// A new process takes its lower bound from the cache.
-  @Test func theTimeIsNotBeforeTheLastWrite() throws {
-    var cache = try open()
-    try cache.set(1, forKey: "key", expires: .after(.seconds(10)))
-    clock.advance(by: .seconds(10))
-    try cache.set(2, forKey: "later")
-    try cache.close()
-    clock.set(clock.now - Self.hour)
-    cache = try open()
-    #expect(try isGone("key", cache))
-    #expect(try cache.value(Int.self, forKey: "later") == 2)
-    try cache.close()
-  }
 
   @Test func aMemoryCacheDoesNotGoBackEither() {
     let cache = MemoryCache<String, Int>(clock: .manual(clock))
@@ -111,34 +58,6 @@ import Testing
     let before = Date().addingTimeInterval(-0.001)
     let date = CacheClock.system.date
     #expect(date >= before && date <= Date().addingTimeInterval(0.001))
-  }
-
-  /// Before 1970, after 2106 (32 bits of seconds), and the ends of 64 bits.
-  @Test(
-    arguments: [
-      .min, .min + 1, -2_000_000_000_000_000_000, -1, 0, 1, 4_294_967_295_000_000_000, 5_000_000_000_000_000_000,
-      .max - 1_000_000_000, .max,
-    ] as [Int64])
-  func anyTimeWorks(_ now: Int64) throws {
-    clock.set(now)
-    let cache = try open()
-    cache.memory.ageLimit = .seconds(1_000)
-    cache.memory.autoTrimInterval = .seconds(Int64.max)
-    cache.disk.autoTrimInterval = .seconds(Int64.max)
-    for index in 0..<20 { try cache.set(index, forKey: "key\(index)") }
-    try cache.set(1, forKey: "expiring", expires: .after(.seconds(Int64.max) * 2))
-    try cache.flush()
-    for index in 0..<20 { #expect(try cache.value(Int.self, forKey: "key\(index)") == index) }
-    for entry in try cache.entries() { #expect(entry.size > 0) }
-    try cache.disk.trim(to: .limits)
-    try cache.trim(to: .age(.seconds(Int64.max)))
-    try cache.disk.trim(to: .count(5))
-    #expect(try cache.count <= 5)
-    cache.memory.autoTrimInterval = .seconds(3)
-    clock.advance(by: .seconds(10))
-    try cache.set(1, forKey: "key")
-    _ = try cache.value(Int.self, forKey: "key")
-    try cache.close()
   }
 
   /// Includes durations beyond 64 bits of seconds.
