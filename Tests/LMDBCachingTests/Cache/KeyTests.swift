@@ -24,44 +24,6 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: Place.allCases) func removingOneKeyLeavesAllOthers(_ place: Place) throws {
-    let cache = try directory.open(neverCommitting)
-    for (index, key) in Keys.all.enumerated() { try cache.set(index, forKey: key) }
-    try place.settle(cache)
-    for (index, key) in Keys.all.enumerated() where index % 2 == 0 { try cache.removeValue(forKey: key) }
-    try place.settle(cache)
-    for (index, key) in Keys.all.enumerated() {
-      #expect(try cache.contains(key) == (index % 2 == 1))
-      #expect(try cache.value(Int.self, forKey: key) == (index % 2 == 1 ? index : nil))
-    }
-    #expect(try cache.count == Keys.all.count / 2)
-    try cache.close()
-  }
-
-  @Test func aBatchTakesEveryKey() throws {
-    let cache = try directory.open()
-    try cache.set("old", forKey: Keys.equivalent[0])
-    try cache.write { batch in
-      for (index, key) in Keys.all.enumerated() { batch.set(index, forKey: key) }
-      batch.removeValue(forKey: Keys.equivalent[1])
-    }
-    for (index, key) in Keys.all.enumerated() {
-      let expected = Array(key.utf8) == Array(Keys.equivalent[1].utf8) ? nil : index
-      #expect(try cache.value(Int.self, forKey: key) == expected)
-      #expect(try cache.read { try $0.value(Int.self, forKey: key) } == expected)
-    }
-    try cache.close()
-  }
-
-  @Test func everyKeyIsThereAfterReopening() throws {
-    var cache = try directory.open()
-    for (index, key) in Keys.all.enumerated() { try cache.set(index, forKey: key) }
-    try cache.close()
-    cache = try directory.open()
-    for (index, key) in Keys.all.enumerated() { #expect(try cache.value(Int.self, forKey: key) == index) }
-    try cache.close()
-  }
-
   @Test func entriesAreTheRealKeysInByteOrder() throws {
     let cache = try directory.open()
     for key in Keys.all.shuffled() { try cache.set(1, forKey: key) }
@@ -108,29 +70,6 @@ import Testing
       #expect(try cache.value(Int.self, forKey: "\(index % 3)/\(index)") == (index % 3 == 1 ? nil : index))
     }
     try cache.close()
-  }
-
-  @Test func singleFlightsOfEquivalentKeysAreApart() throws {
-    let cache = try directory.open()
-    for (index, key) in Keys.equivalent.enumerated() {
-      #expect(try cache.value(Int.self, forKey: key, load: { _ in index }) == index)
-    }
-    // A load of one key does not wait for the other's.
-    let inner = try cache.value(Int.self, forKey: "x-é") { _ in
-      try cache.value(Int.self, forKey: "x-e\u{301}", load: { _ in 1 }) + 1
-    }
-    #expect(inner == 2)
-    #expect(try cache.value(Int.self, forKey: "x-e\u{301}") == 1)
-    try cache.close()
-  }
-
-  @Test func asyncSingleFlightsOfEquivalentKeysAreApart() async throws {
-    let cache = try directory.open()
-    for (index, key) in Keys.equivalent.enumerated() {
-      let value = try await cache.value(Int.self, forKey: key) { _ async throws -> Int in index }
-      #expect(value == index)
-    }
-    try await cache.close()
   }
 
   @Test func aKeyOver16MiBIsRefused() throws {

@@ -109,24 +109,6 @@ import Testing
     try reopened.close()
   }
 
-  @Test func theCountLimitHolds() throws {
-    let cache = try open { $0.disk.countLimit = 100 }
-    #expect(cache.disk.countLimit == 100)
-    try fill(cache, 100)
-    try cache.disk.trim(to: .limits)
-    #expect(try cache.count == 100)
-    cache.disk.countLimit = 30
-    try cache.disk.trim(to: .limits)
-    #expect(try cache.count == 30)
-    #expect(try cache.entries().map(\.key) == (70..<100).map(key))
-    cache.disk.countLimit = 0
-    try cache.disk.trim(to: .limits)
-    #expect(try cache.count == 0)
-    #expect(try cache.totalCost == 0)
-    #expect(try cache.value(Int.self, forKey: key(99)) == nil)
-    try cache.close()
-  }
-
   @Test func negativeLimitsEmptyNothing() async throws {
     let cache = try open()
     try fill(cache, 20, cost: 5)
@@ -172,38 +154,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func theCostLimitHoldsAndCostsAre64Bits() throws {
-    let cache = try open()
-    for index in 0..<10 {
-      try cache.set(index, forKey: key(index), cost: 1 << 40)
-      clock.advance(by: .seconds(1))
-    }
-    #expect(try cache.totalCost == 10 << 40)
-    #expect(try cache.entries().allSatisfy { $0.cost == 1 << 40 })
-    cache.disk.costLimit = 5 << 40
-    try cache.disk.trim(to: .limits)
-    #expect(try cache.totalCost == 5 << 40)
-    #expect(try cache.count == 5)
-    try cache.set(0, forKey: key(9), cost: 7)
-    #expect(try cache.totalCost == 4 << 40 + 7)
-    try cache.trim(to: .cost(7))
-    #expect(try cache.totalCost == 7)
-    try cache.trim(to: .cost(0))
-    #expect(try cache.count == 0)
-    try cache.close()
-  }
-
-  @Test func theDefaultCostIsTheSizeInBytes() throws {
-    let cache = try open()
-    try cache.set(String(repeating: "x", count: 100), forKey: "key")
-    try cache.set(1, forKey: "")
-    try cache.set(Data(count: 2_000_000), forKey: "file")
-    #expect(try cache.entries().map(\.cost) == [8, 2_000_004, 103])
-    #expect(try cache.totalCost == 8 + 2_000_004 + 103)
-    #expect(try cache.memory.totalCost == cache.totalCost)
-    try cache.close()
-  }
-
   @Test func theAgeLimitCountsFromTheLastAccess() throws {
     let cache = try open { $0.disk.ageLimit = .seconds(3_600) }
     try fill(cache, 10)
@@ -221,28 +171,6 @@ import Testing
     #expect(try cache.count == 2)
     try cache.trim(to: .age(.seconds(60)))
     #expect(try cache.count == 0)
-    try cache.close()
-  }
-
-  @Test func entriesAreRemovedByTheTimeOfTheirCreation() throws {
-    let clock = ManualClock()
-    let cache = try open { $0.clock = .manual(clock) }
-    for number in 0..<6 {
-      try cache.set(number, forKey: key(number))
-      clock.advance(by: .seconds(100))
-    }
-    // Only writes make an entry younger.
-    #expect(try cache.value(Int.self, forKey: key(0)) == 0)
-    try cache.set(10, forKey: key(1))
-    try cache.removeAll(.createdBefore(clock.date - 350))
-    #expect(try cache.entries().map(\.key) == [1, 3, 4, 5].map(key) && !cache.memory.contains(key(0)))
-    try cache.removeAll(.createdBefore(clock.date - 50))
-    #expect(try cache.entries().map(\.key) == [key(1)])
-    try cache.removeAll(.createdBefore(.distantPast))
-    #expect(try cache.count == 1)
-    try cache.withoutMemory.removeAll(.createdBefore(.distantFuture))
-    #expect(try cache.count == 0)
-    #expect(try cache.value(Int.self, forKey: key(1)) == nil)
     try cache.close()
   }
 
@@ -330,17 +258,6 @@ import Testing
     try cache.set("too costly for memory", forKey: "key")
     #expect(try cache.value(String.self, forKey: "key") == "too costly for memory")
     #expect(cache.memory.count == 0)
-    try cache.close()
-  }
-
-  @Test func entriesEvictedFromTheDiskAreNotServedFromMemory() throws {
-    let cache = try open()
-    try fill(cache, 100)
-    try cache.disk.trim(to: .count(10))
-    for index in 0..<90 { #expect(try cache.value(Int.self, forKey: key(index)) == nil) }
-    for index in 90..<100 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
-    try cache.disk.trim(to: .count(0))
-    for index in 90..<100 { #expect(try cache.value(Int.self, forKey: key(index)) == nil) }
     try cache.close()
   }
 

@@ -98,23 +98,6 @@ import Testing
     #expect(errorCode { try cache.values(String.self, forKeys: keys) } == .closed)
   }
 
-  @Test func aKeyThatCannotBeReadIsAnError() throws {
-    let cache = try directory.openDisk()
-    try cache.set(1, forKey: "number")
-    try cache.set("text", forKey: "text")
-    #expect(errorCode { try cache.values(String.self, forKeys: ["text", "number"]) } == .typeMismatch)
-    #expect(try cache.values(Int.self, forKeys: ["number", "other"]) == [1, nil])
-    try cache.close()
-  }
-
-  @Test func transformedValuesComeBack() throws {
-    let cache = try directory.openDisk { $0.valueTransforms = [Reversing()] }
-    try cache.set((0..<20).map { (key: "key\($0)", value: Self.text($0)) })
-    try cache.flush()
-    #expect(try cache.values(String.self, forKeys: (0..<20).map { "key\($0)" }) == (0..<20).map(Self.text))
-    try cache.close()
-  }
-
   /// Covers values in the database, in the value log, and transformed.
   @Test(arguments: [2_048, 1 << 20], [false, true]) func eachKeyIsLookedUpOnce(
     _ threshold: Int, _ isTransformed: Bool
@@ -142,45 +125,6 @@ import Testing
     try cache.withoutMemory.set((10..<20).map { (key: "key\($0)", value: $0) }, cost: 5)
     #expect(cache.memory.totalCost == 70)
     #expect(try cache.totalCost == 120)
-    try cache.close()
-  }
-
-  // MARK: In both
-
-  @Test func whatIsNotInMemoryIsReadAndKept() throws {
-    let cache = try directory.open()
-    let keys = (0..<300).map { "key\($0)" }
-    try cache.set(keys.enumerated().map { (key: $1, value: $0) })
-    try cache.flush()
-    cache.memory.removeAll()
-    for number in 0..<100 { _ = try cache.value(Int.self, forKey: "key\(number)") }
-    let before = cache.statistics
-    #expect(try cache.values(Int.self, forKeys: keys + ["none"]) == Array(0..<300) + [nil])
-    let between = cache.statistics
-    #expect(between.memoryHits - before.memoryHits == 100)
-    #expect(between.diskHits - before.diskHits == 200)
-    #expect(try cache.values(Int.self, forKeys: keys) == Array(0..<300))
-    #expect(try cache.values(Data.self, forKeys: []) == [])
-    #expect(cache.statistics.memoryHits - between.memoryHits == 300)
-    #expect(cache.statistics.diskHits == between.diskHits)
-    try cache.removeAll(.keys(Array(keys.prefix(299))))
-    #expect(try cache.entries().map(\.key) == ["key299"])
-    try cache.close()
-    #expect(errorCode { try cache.values(Int.self, forKeys: keys) } == .closed)
-    #expect(errorCode { try cache.values(Int.self, forKeys: []) } == .closed)
-  }
-
-  @Test func whatAnotherProcessReplacedIsReadAnew() throws {
-    let cache = try directory.open()
-    try cache.set((0..<50).map { (key: "key\($0)", value: "old") })
-    try cache.flush()
-    let other = try cacheProcess()
-    #expect(other.run("open \(directory.path)") == "ok")
-    #expect(other.run("set key7 new") == "ok")
-    #expect(other.run("flush") == "ok")
-    let values = try cache.values(String.self, forKeys: (0..<50).map { "key\($0)" })
-    #expect(values == (0..<50).map { $0 == 7 ? "new" : "old" })
-    #expect(other.run("close") == "ok")
     try cache.close()
   }
 }

@@ -32,45 +32,6 @@ import Testing
     }
   }
 
-  @Test(arguments: Durability.allCases, [64 << 10, 1 << 20])
-  func everyValueIsWhereItsEntrySays(_ durability: Durability, segmentSize: Int) throws {
-    func configure(_ configuration: inout CacheConfiguration) {
-      configuration.durability = durability
-      configuration.disk.valueSegmentSize = segmentSize
-    }
-    let cache = try values.open { configure(&$0) }
-    for (round, waits) in [false, true].enumerated() {
-      try cache.write(waitsForCommit: waits) { batch in
-        for number in 0..<100 {
-          // The last value of a key wins.
-          if number % 3 == 0 { batch.set(bytes(number, round: 99), forKey: key(number)) }
-          batch.set(
-            bytes(number, round: round), forKey: key(number), expires: number % 2 == 0 ? .after(.seconds(100)) : .never)
-        }
-        for number in 100..<110 {
-          batch.set(bytes(number), forKey: key(number))
-          batch.removeValue(forKey: key(number))
-        }
-      }
-      try expect(cache, 0..<100, round: round, "as written")
-      for number in 100..<110 { #expect(try cache.value(Data.self, forKey: key(number)) == nil) }
-      try cache.flush()
-      try expect(cache, 0..<100, round: round, "committed")
-      #expect(try cache.count == 100)
-    }
-    try cache.sweepValues()
-    try values.expectCountsAreRight(cache)
-    try expect(cache, 0..<100, round: 1, "after a sweep")
-    try cache.close()
-    let reopened = try values.open {
-      configure(&$0)
-      $0.disk.verification = .always
-    }
-    try expect(reopened, 0..<100, round: 1, "opened again")
-    try values.expectCountsAreRight(reopened)
-    try reopened.close()
-  }
-
   /// A batch is all or nothing.
   @Test(arguments: [FaultInjection.Call.pwrite, .fallocate], 0..<4)
   func aBatchThatCannotBeWrittenChangesNothing(_ call: FaultInjection.Call, after calls: Int) throws {
@@ -102,35 +63,6 @@ import Testing
     try cache.flush()
     try cache.sweepValues()
     #expect(directory.segments.isEmpty, "what the batch that failed had written")
-    try cache.close()
-  }
-
-  @Test func aBatchThatIsGivenUpLeavesNothing() throws {
-    struct GivenUp: Error {}
-    let cache = try values.open()
-    #expect(throws: GivenUp.self) {
-      try cache.write { batch in
-        for number in 0..<100 { batch.set(bytes(number), forKey: key(number)) }
-        throw GivenUp()
-      }
-    }
-    #expect(try cache.count == 0)
-    try cache.flush()
-    try cache.sweepValues()
-    try cache.close()
-    #expect(directory.segments.isEmpty)
-  }
-
-  @Test func aKilledProcessesBatchIsWhole() throws {
-    let other = try cacheProcess()
-    #expect(other.run("open \(directory.path)") == "ok")
-    #expect(other.run("batchof 300 5000") == "ok")
-    other.kill()
-    let cache = try directory.open()
-    #expect(try cache.count == 300)
-    for number in 0..<300 {
-      #expect(try cache.value(String.self, forKey: "key\(number)") == payload("key\(number)", number, 5000))
-    }
     try cache.close()
   }
 }

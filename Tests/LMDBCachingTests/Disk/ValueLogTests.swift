@@ -127,14 +127,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aClosedCacheLeavesNothingOfWhatWasRemoved() throws {
-    let cache = try values.open()
-    try values.fill(cache, 0..<5)
-    try cache.removeAll()
-    try cache.close()
-    #expect(directory.segments.isEmpty)
-  }
-
   @Test func shortSegmentsBecomeFew() throws {
     let cache = try values.open()
     for number in 0..<40 {
@@ -183,23 +175,6 @@ import Testing
   }
 
   // MARK: Who may still read
-
-  @Test func aSnapshotMissesNothing() throws {
-    let cache = try values.open()
-    try values.fill(cache, 0..<50)
-    try cache.read { snapshot in
-      for number in 0..<50 { try cache.set(values.value(number, round: 1), forKey: "key\(number)") }
-      try cache.flush()
-      try cache.sweepValues()
-      for number in 0..<50 {
-        #expect(try snapshot.value(Data.self, forKey: "key\(number)") == values.value(number), "\(number)")
-      }
-    }
-    try cache.sweepValues()
-    try values.expect(cache, 0..<50, round: 1)
-    #expect(directory.segments.count < 8)
-    try cache.close()
-  }
 
   @Test func aSnapshotOfAnotherProcessMissesNothing() throws {
     let cache = try values.open()

@@ -74,20 +74,4 @@ import Testing
       try again.close()
     }
   }
-
-  /// The process dies at once.
-  @Test(arguments: [27, 4_070, 16_290]) func aValueOfAnySizeIsReplayed(_ first: Int) throws {
-    let sizes = first..<first + 60
-    let outcome = try BoundedProcess.run(
-      "CacheTestProcess",
-      input: ["open \(directory.path) interval=86400000 journal=65536 threshold=4096"]
-        + sizes.map { "big v\($0) \($0)" } + ["die"])
-    #expect(outcome.answers == [String](repeating: "ok", count: sizes.count + 1))
-    let cache = try directory.open()
-    for size in sizes {
-      let found = try cache.value(Data.self, forKey: "v\(size)")
-      #expect(found == Data(repeating: 0x61, count: size), "\(size) bytes")
-    }
-    try cache.close()
-  }
 }
