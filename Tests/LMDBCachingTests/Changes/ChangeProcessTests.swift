@@ -32,47 +32,6 @@ import Testing
     return changes.taken()
   }
 
-  @Test func everyCommittedChangeIsTold() throws {
-    let cache = try open()
-    let child = try child()
-    for key in ["a1", "a2", "a3", "b"] { #expect(child.run("write \(key) old") == "ok") }
-    let changes = cache.changes(withPrefix: "a")
-    #expect(try told(changes, by: cache) == [])
-    #expect(child.run("write a2 new") == "ok")
-    #expect(child.run("write b new") == "ok")
-    #expect(try told(changes, by: cache) == [.set(key: "a2")])
-    #expect(try cache.value(String.self, forKey: "a2") == "new")
-    #expect(child.run("write c new") == "ok")
-    #expect(try told(changes, by: cache) == [])
-    #expect(child.run("remove a1") == "ok")
-    #expect(child.run("set a4 new") == "ok")
-    #expect(child.run("flush") == "ok")
-    #expect(Set(try told(changes, by: cache).map(\.key)) == ["a1", "a4"])
-    #expect(child.run("removeprefix a") == "ok")
-    #expect(child.run("flush") == "ok")
-    #expect(try told(changes, by: cache) == ["a2", "a3", "a4"].map { .removed(key: $0) })
-    #expect(child.run("write a5 new") == "ok")
-    #expect(child.run("removeall") == "ok")
-    #expect(child.run("write a6 new") == "ok")
-    #expect(try told(changes, by: cache) == [.removedAll(prefix: ""), .set(key: "a6")])
-    #expect(try told(changes, by: cache) == [])
-    try cache.close()
-  }
-
-  @Test func longKeysAreToldByTheirNames() throws {
-    let cache = try open()
-    let child = try child()
-    let long = "a" + String(repeating: "long", count: 300)
-    let changes = cache.changes(withPrefix: "a")
-    #expect(try told(changes, by: cache) == [])
-    #expect(child.run("write \(long) new") == "ok")
-    #expect(try told(changes, by: cache) == [.set(key: long)])
-    #expect(child.run("remove \(long)") == "ok")
-    #expect(child.run("flush") == "ok")
-    #expect(try told(changes, by: cache) == [.removed(key: long)])
-    try cache.close()
-  }
-
   @Test func whatThisProcessWroteIsNotToldAgain() throws {
     let cache = try open()
     let child = try child()
@@ -122,18 +81,6 @@ import Testing
     #expect(child.run("remove key") == "ok")
     #expect(child.run("flush") == "ok")
     #expect(try told(changes, by: cache) == [.removed(key: "key")])
-    try cache.close()
-  }
-
-  @Test func theJournalOfADeadProcessIsTold() throws {
-    let cache = try directory.open()
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path) interval=86400000") == "ok")
-    let changes = cache.changes(withPrefix: "a")
-    #expect(child.run("set a1 acknowledged") == "ok")
-    child.kill()
-    #expect(eventually { changes.taken().contains(.set(key: "a1")) })
-    #expect(try cache.value(String.self, forKey: "a1") == "acknowledged")
     try cache.close()
   }
 
@@ -200,52 +147,5 @@ import Testing
     #expect(child.run("write user:1 2") == "ok")
     #expect(try await values.value.last == "2")
     try await cache.close()
-  }
-
-  /// With more entries than one part and a random history, the observed state matches the cache.
-  @Test(arguments: [1, 2, 3] as [UInt64]) func theObserverEndsUpWithTheTruth(_ seed: UInt64) throws {
-    var random = SeededRandom(seed)
-    let cache = try open()
-    let child = try child()
-    for line in ["range a 0 2500 10", "range b 0 500 10"] {
-      child.send(line)
-      for _ in 0..<(line.hasPrefix("range a") ? 2_500 : 500) { _ = child.readLine() }
-      #expect(child.readLine() == "ok")
-    }
-    #expect(child.run("flush") == "ok")
-    let changes = cache.changes(withPrefix: "a", bufferingLimit: 10_000)
-    #expect(try told(changes, by: cache) == [])
-    var believed = Dictionary(uniqueKeysWithValues: try cache.entries(withPrefix: "a").map { ($0.key, ()) })
-    for _ in 0..<40 {
-      for _ in 0..<random.below(6) {
-        let key = "\(random.below(4) == 0 ? "b" : "a")\(random.below(2_600))"
-        switch random.below(9) {
-        case 0: #expect(child.run("write \(key) x") == "ok")
-        case 1: #expect(child.run("remove \(key)") == "ok")
-        case 2: #expect(child.run("removeprefix a\(random.below(100))") == "ok")
-        case 3: try cache.set("mine", forKey: key)
-        case 4: try cache.removeValue(forKey: key)
-        case 5: try cache.removeAll(.prefix("a\(random.below(100))"))
-        case 6: try cache.flush()
-        case 7 where random.below(20) == 0: #expect(child.run("removeall") == "ok")
-        default: #expect(child.run("set \(key) y") == "ok")
-        }
-      }
-      for change in try told(changes, by: cache) { Self.apply(change, to: &believed) }
-    }
-    #expect(child.run("flush") == "ok")
-    try cache.flush()
-    for _ in 0..<2 { for change in try told(changes, by: cache) { Self.apply(change, to: &believed) } }
-    #expect(believed.keys.sorted() == (try cache.entries(withPrefix: "a").map(\.key).sorted()))
-    try cache.close()
-  }
-
-  static func apply(_ change: CacheChange, to believed: inout [String: ()]) {
-    switch change {
-    case .set(let key): believed[key] = ()
-    case .removed(let key), .evicted(let key), .expired(let key): believed[key] = nil
-    case .removedAll(let prefix): believed = believed.filter { !$0.key.utf8.starts(with: prefix.utf8) }
-    case .missed: Issue.record("nothing was to be missed")
-    }
   }
 }

@@ -49,21 +49,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aBatchIsToldAsItEnds() throws {
-    let cache = try open()
-    let changes = cache.changes()
-    try cache.write { batch in
-      batch.set(1, forKey: "before")
-      batch.removeAll()
-      batch.set(2, forKey: "after")
-    }
-    let told = changes.taken()
-    #expect(told.contains(.removedAll(prefix: "")))
-    #expect(told.last == .set(key: "after"))
-    #expect(!told.contains(.set(key: "before")))
-    try cache.close()
-  }
-
   @Test func trimsAreTold() throws {
     let cache = try open()
     try cache.set(1, forKey: "expiring", expires: .after(.seconds(10)))

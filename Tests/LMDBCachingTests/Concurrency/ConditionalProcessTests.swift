@@ -9,19 +9,6 @@ import Testing
 @Suite(.serialized) struct ConditionalProcessTests {
   let directory = CacheDirectory()
 
-  @Test func noIncrementOfAnyProcessIsLost() throws {
-    let cache = try directory.open()
-    let children = try (0..<3).map { _ in try cacheProcess() }
-    for child in children { #expect(child.run("open \(directory.path)") == "ok") }
-    for child in children { child.send("increments key 300 2") }
-    for _ in 0..<300 { try cache.increment(forKey: "key") }
-    for child in children { #expect(child.readLine() == "ok") }
-    #expect(try cache.value(Int.self, forKey: "key") == 2_100)
-    for child in children { #expect(child.run("increment key 1") != "error") }
-    for child in children { child.end() }
-    try cache.close()
-  }
-
   /// Two processes and two threads write constantly; every closure must still end.
   @Test(arguments: ["sets key 100000000", "increments key 100000000 1"])
   func updatesEndBesideConstantWriters(_ writes: String) throws {
@@ -49,16 +36,6 @@ import Testing
     group.wait()
     child.kill()
     try cache.close()
-  }
-
-  @Test func ofAllProcessesOneIsTheFirst() throws {
-    let children = try (0..<4).map { _ in try cacheProcess() }
-    for child in children { #expect(child.run("open \(directory.path)") == "ok") }
-    for child in children { child.send("absent key 200") }
-    let wins = children.map { Int($0.readLine() ?? "") ?? -1 }
-    #expect(wins.reduce(0, +) == 200)
-    #expect(wins.allSatisfy { $0 >= 0 })
-    for child in children { child.end() }
   }
 
   /// A lone process changes entries in its journal; a newcomer must see pending ones.
@@ -101,50 +78,6 @@ import Testing
     #expect(try cache.increment(forKey: "key") == 2_401)
     first.end()
     try cache.close()
-  }
-
-  /// Acknowledged increments survive a kill; at most one unacknowledged one may be there.
-  @Test func whatAKilledProcessHadChangedIsThere() throws {
-    for round in 0..<8 {
-      let child = try cacheProcess()
-      // Every second round other processes have the cache open.
-      let company = round % 2 == 0 ? nil : try directory.open()
-      #expect(child.run("open \(directory.path) interval=\(round % 4 < 2 ? 50 : 5_000)") == "ok")
-      child.send("increment key\(round) 1000000")
-      var last = 0
-      for _ in 0..<(50 + round * 37) { last = child.readLine().flatMap { Int($0) } ?? last }
-      child.kill()
-      while let line = child.readLine(), let number = Int(line) { last = number }
-      let cache = try company ?? directory.open()
-      let sum = try cache.increment(forKey: "key\(round)")
-      #expect(sum == last + 1 || sum == last + 2)
-      try cache.close()
-    }
-  }
-
-  /// A conditional write cannot see another process's uncommitted write, so that write comes after it, even if its
-  /// process dies and another one replays it.
-  @Test(arguments: [true, false], ["set key theirs", "remove key", "removeall"])
-  func aPlainWriteThatWasNotSeenTakesItsPlace(_ dies: Bool, _ write: String) throws {
-    let cache = try directory.open()
-    try cache.set("old", forKey: "key")
-    try cache.flush()
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path) interval=86400000") == "ok")
-    #expect(child.run("get key") == "old")
-    #expect(child.run(write) == "ok")
-    try cache.update(String.self, forKey: "key") { $0 = "mine" }
-    #expect(try cache.value(String.self, forKey: "key") == "mine")
-    if dies { child.kill() } else { #expect(child.run("flush") == "ok") }
-    let expected = write.hasSuffix("theirs") ? "theirs" : nil
-    #expect(eventually { (try? cache.value(String.self, forKey: "key")) == .some(expected) })
-    cache.memory.removeAll()
-    #expect(try cache.value(String.self, forKey: "key") == expected)
-    if !dies { child.end() }
-    try cache.close()
-    let again = try directory.open()
-    #expect(try again.value(String.self, forKey: "key") == expected)
-    try again.close()
   }
 
   #if os(Linux)
