@@ -43,11 +43,9 @@ extension Session {
     case "boot": BootIdentifier.simulate(boot: UInt64(number(1)))
     case "umask": umask(mode_t(number(1)))
     case "cost": return try String(opened().totalCost)
-    case "costs": return try String(opened().entries().reduce(0) { max($0, $1.cost) })
     case "keys": return try opened().entries().map(\.key).joined(separator: ",")
     case "contains": return try String(opened().contains(text(1)))
     case "setfor": try opened().set(text(2), forKey: text(1), expires: .after(DurationWord.duration(text(3))))
-    case "setcost": try opened().set(text(2), forKey: text(1), cost: number(3))
     case "big": try opened().set(Data(repeating: 0x61, count: number(2)), forKey: text(1))
     case "isbig":
       guard let data = try opened().value(Data.self, forKey: text(1)) else { return "nil" }
@@ -90,10 +88,6 @@ extension Session {
     case "memorytrimage": try opened().memory.trim(to: .age(DurationWord.duration(text(1))))
     case "batchfor":
       try opened().write { $0.set(text(2), forKey: text(1), expires: .after(DurationWord.duration(text(3)))) }
-    case "batchof":
-      try opened().write { batch in
-        for index in 0..<number(1) { batch.set(payload("key\(index)", index, number(2)), forKey: "key\(index)") }
-      }
     case "values":
       if words.count > 2 { try Stage.shared.begin(Stage.Action(rawValue: text(2))!, in: opened().directory.path) }
       return try useActingValues(asynchronously: text(1) == "true")

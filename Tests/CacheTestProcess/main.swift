@@ -124,9 +124,6 @@ final class Session {
         try opened().set(payload(key, index, number(4)), forKey: key)
         answer(String(index))
       }
-    case "same":
-      // One key; each process writes distinguishable values.
-      for index in 0..<number(3) { try opened().set(payload(text(2), index, 40), forKey: text(1)) }
     case "batches": try batches(text(1), text(2), number(3))
     case "loop": try loop(text(1), keys: number(2), size: number(3), clear: number(4))
     case "get": return try opened().value(String.self, forKey: text(1)) ?? "nil"
@@ -140,7 +137,6 @@ final class Session {
     case "stopwriting": try stopWriting()
     case "stopopening": try stopOpening(text(1))
     case "inode": return try String(inode(text(1)))
-    case "reopenings": return try String(opened().statistics.reopenings)
     case "health":
       switch try opened().health {
       case .memoryOnly(let error): return "memoryOnly \(error.code)"

@@ -21,26 +21,6 @@ import Testing
     try cache.set(["a": 1], forKey: "codable")
   }
 
-  @Test(arguments: [1, 7, 1_000]) func itSeesWhatTheCacheHolds(_ pageSize: Int) throws {
-    let cache = try directory.open()
-    try fill(cache)
-    try cache.flush()
-    let expected = try cache.seen()
-    #expect(try directory.reader().seen(pageSize: pageSize) == expected)
-    try cache.close()
-    let before = try TreeImage(directory.path, except: ["lock.mdb"])
-    let reader = try directory.reader()
-    #expect(try reader.seen(pageSize: pageSize) == expected)
-    #expect(try reader.value(Double.self, forKey: "number") == .pi)
-    #expect(try reader.value([String: Int].self, forKey: "codable") == ["a": 1])
-    #expect(try reader.entry(forKey: Self.longKey)?.isTagged("tag 63") == true)
-    #expect(try reader.entry(forKey: "none") == nil)
-    #expect(try reader.record(forKey: Self.longKey + "x") == nil)
-    #expect(errorCode { try reader.value(Int.self, forKey: "codable") } == .typeMismatch)
-    #expect(reader.notices == [])
-    #expect(try TreeImage(directory.path, except: ["lock.mdb"]) == before)
-  }
-
   @Test func aPrefixIsOfBytes() throws {
     let cache = try directory.open()
     for key in ["a", "é", "e\u{301}", "éa", "z", "", "e"] { try cache.set(1, forKey: key) }

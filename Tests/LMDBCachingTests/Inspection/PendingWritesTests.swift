@@ -44,39 +44,6 @@ import Testing
     }
   }
 
-  /// The files as a process killed at any point leaves them.
-  @Test(arguments: 0..<24) func itIsWhatAReplayBringsIn(_ seed: Int) throws {
-    var actor = Actor(random: SeededRandom(UInt64(seed)), usesTags: seed % 2 == 0)
-    let cache = try directory.open { configuration in
-      neverCommitting(&configuration)
-      configuration.disk.journalSize = 1 << 16
-      configuration.disk.valueSegmentSize = 1 << 18
-    }
-    for _ in 0..<3 {
-      for _ in 0..<[0, 30, 200][seed % 3] { try actor.act(on: cache) }
-      try cache.flush()
-    }
-    for _ in 0..<(20 + 10 * seed) { try actor.act(on: cache) }
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    #expect(!crashed.journals.isEmpty)
-    let before = try TreeImage(crashed.path, except: ["lock.mdb"])
-    let reader = try crashed.reader()
-    let (seen, figures) = (try reader.seen(pageSize: 1 + seed), try reader.figures())
-    #expect(reader.notices == [])
-    #expect(try TreeImage(crashed.path, except: ["lock.mdb"]) == before)
-    let replayed = try crashed.open()
-    #expect(try seen == replayed.seen())
-    #expect(figures.pendingWrites >= replayed.statistics.replayedWrites)
-    if figures.countsPendingWrites {
-      #expect(try figures.entries == replayed.count && figures.totalCost == replayed.totalCost)
-    }
-    // The same reader keeps working while files are replaced, and afterwards.
-    #expect(try reader.seen() == seen)
-    try replayed.close()
-    #expect(try reader.seen() == seen)
-  }
-
   @Test(arguments: 0..<40) func ofAChangedJournalTheSameIsSeenAsIsBroughtIn(_ seed: Int) throws {
     var actor = Actor(random: SeededRandom(UInt64(1_000 + seed)), usesTags: seed % 2 == 0)
     let cache = try directory.open { configuration in
@@ -135,25 +102,6 @@ import Testing
     let replayed = try directory.open()
     #expect(try seen == replayed.seen())
     try replayed.close()
-  }
-
-  /// A live process's write has returned too.
-  @Test func whatALivingProcessIsAboutToCommitIsSeen() throws {
-    let process = try cacheProcess()
-    #expect(process.run("open \(directory.path) interval=86400000") == "ok")
-    #expect(process.run("set committed 1") == "ok" && process.run("flush") == "ok")
-    #expect(process.run("set waiting 2") == "ok" && process.run("set committed 3") == "ok")
-    let reader = try directory.reader()
-    #expect(try reader.value(String.self, forKey: "waiting") == "2")
-    #expect(try reader.value(String.self, forKey: "committed") == "3")
-    #expect(try reader.figures().pendingWrites == 2)
-    #expect(process.run("flush") == "ok")
-    #expect(try reader.value(String.self, forKey: "committed") == "3")
-    #expect(try reader.figures().pendingWrites == 0)
-    // An open reader does not keep a closing process from being the last.
-    #expect(process.run("close") == "ok")
-    #expect(try directory.isMarkedSound())
-    #expect(try reader.value(String.self, forKey: "waiting") == "2")
   }
 
   /// When a journal is gone its mark is too, and the reader must not apply the journal's writes again.

@@ -48,17 +48,6 @@ import Testing
     }
   }
 
-  @Test func replayingAWholeJournalBringsEverything() throws {
-    let (crashed, _, _) = try crashed { cache in
-      for index in 0..<10 { try cache.set("v\(index)", forKey: "key\(index)") }
-      try cache.removeValue(forKey: "key3")
-      try cache.removeAll(.prefix("key7"))
-    }
-    var expected = ["base": "committed"]
-    for index in 0..<10 where index != 3 && index != 7 { expected["key\(index)"] = "v\(index)" }
-    #expect(try Self.contents(crashed) == expected)
-  }
-
   @Test func aTornTailIsEveryByteOfTheLastFrameTornOff() throws {
     let (crashed, name, _) = try crashed { cache in
       try cache.set("one", forKey: "key1")

@@ -295,23 +295,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aRemovalOfAllInTheJournalRemovesWhatIsOlderOnly() throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set("1", forKey: "before")
-    try cache.flush()
-    try cache.set("2", forKey: "pending")
-    try cache.removeAll()
-    try cache.set("3", forKey: "after")
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    let reopened = try crashed.open()
-    #expect(try reopened.entries().map(\.key) == ["after"])
-    #expect(try reopened.value(String.self, forKey: "before") == nil)
-    #expect(try reopened.value(String.self, forKey: "after") == "3")
-    #expect(try reopened.count == 1)
-    try reopened.close()
-  }
-
   @Test func aJournalInUseIsLeftAlone() throws {
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=86400000") == "ok")
@@ -322,30 +305,6 @@ import Testing
     #expect(child.run("flush") == "ok")
     #expect(try cache.value(String.self, forKey: "key") == "v")
     try cache.close()
-  }
-
-  @Test(arguments: [64 << 10, 8 << 20]) func aFullSegmentGoesOverIntoTheNext(_ size: Int) throws {
-    let cache = try directory.open {
-      neverCommitting(&$0); $0.disk.journalSize = size
-    }
-    let text = String(repeating: "t", count: 700)
-    let count = 400
-    for index in 0..<count {
-      try cache.set(text + String(index), forKey: "key\(index % 150)")
-      cache.memory.removeAll()
-      #expect(try cache.value(String.self, forKey: "key\(index % 150)") == text + String(index))
-    }
-    for index in count - 150..<count {
-      #expect(try cache.value(String.self, forKey: "key\(index % 150)") == text + String(index))
-    }
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    let reopened = try crashed.open()
-    for index in count - 150..<count {
-      #expect(try reopened.value(String.self, forKey: "key\(index % 150)") == text + String(index))
-    }
-    #expect(try reopened.count == 150)
-    try reopened.close()
   }
 
   @Test func segmentsThatNobodyHasAreRemoved() throws {
