@@ -26,6 +26,8 @@ struct ModelConfiguration: Sendable {
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
     configuration.disk.mapSize = 1 << 30
+    // In real time, on a machine that may be busy.
+    configuration.disk.lockTimeout = .seconds(60)
     configuration.logger = Logger(label: "model", factory: { _ in SwiftLogNoOpLogHandler() })
     configuration.clock = clock
     configuration.disk.journalSize = 64 << 10
