@@ -381,7 +381,7 @@ final class ModelRun {
     let answer = performers[.cache]!.answer(to: operation)
     let flushed = performers[.cache]!.answer(to: .flush)
     FaultInjection.end(session)
-    let recovers = try eventually(within: .seconds(20)) {
+    let recovers = try eventually(within: .seconds(120)) {
       if performers[.cache]!.answer(to: .flush) == "done", cache.health.isHealthy { return true }
       try advance(.seconds(5))
       return false
@@ -500,7 +500,7 @@ final class ModelRun {
     }
     // The others take the journal over within a second or so.
     let journals = directory + "/journals"
-    let isTaken = try eventually(within: .seconds(20)) {
+    let isTaken = try eventually(within: .seconds(120)) {
       try advance(.milliseconds(1_100))
       try cache.betweenCommits {}
       return try FileManager.default.contentsOfDirectory(atPath: journals).count <= 1
