@@ -140,6 +140,7 @@ final class DiskStore: Sendable {
   private func makeRounds() {
     do throws(CacheError) {
       try place.bringFilesIntoPlace()
+      writer.forgetFailureIfIdle()
     } catch {
       journal.lock.withLock { writer.note(error) }
     }

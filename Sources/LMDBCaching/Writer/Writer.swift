@@ -177,6 +177,15 @@ final class Writer: @unchecked Sendable {
     }
   }
 
+  /// Ends a failure while nothing is uncommitted, since no commit would end it. Any thread.
+  func forgetFailureIfIdle() {
+    lock.withLock {
+      if journal.state.gate.failure == nil || journal.situation.isPending { return }
+      machine.forgetFailure()
+      publish()
+    }
+  }
+
   // MARK: Jobs
 
   /// Runs `job` on the writer thread, in turn with commits, and returns its result.
