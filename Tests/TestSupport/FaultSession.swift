@@ -21,12 +21,18 @@ extension FaultInjection {
     let status: Int32
     let first: Int
     let count: Int
+    let condition: (@Sendable (String?) -> Bool)?
 
-    package init(_ call: Call, returns status: Int32, first: Int = 1, count: Int = 1) {
+    /// - Parameter condition: Receives the path before each failure; returns whether the call fails.
+    package init(
+      _ call: Call, returns status: Int32, first: Int = 1, count: Int = 1,
+      if condition: (@Sendable (String?) -> Bool)? = nil
+    ) {
       self.call = call
       self.status = status
       self.first = first
       self.count = count
+      self.condition = condition
     }
   }
 
@@ -58,7 +64,7 @@ extension FaultInjection {
 
     mutating func respond(_ event: Event) -> Int32? {
       switch event {
-      case .call(let call, let path): return applies(path) ? fault(call) : nil
+      case .call(let call, let path): return applies(path) ? fault(call, path) : nil
       case .opened(let handle, let path):
         if applies(path) { report.handles.insert(handle) }
       case .ended(let handle): report.handles.remove(handle)
@@ -66,10 +72,11 @@ extension FaultInjection {
       return nil
     }
 
-    private mutating func fault(_ call: Call) -> Int32? {
+    private mutating func fault(_ call: Call, _ path: String?) -> Int32? {
       let number = report.calls[call, default: 0] + 1
       report.calls[call] = number
       for rule in rules where rule.call == call && number >= rule.first && number - rule.first < rule.count {
+        if rule.condition?(path) == false { continue }
         report.triggered += 1
         return rule.status
       }

@@ -9,8 +9,7 @@ final class CacheDirectory: Sendable {
   /// Canonical.
   let path: String
 
-  init() {
-    let parent = FileManager.default.temporaryDirectory.path
+  init(parent: String = FileManager.default.temporaryDirectory.path) {
     path = try! Paths.canonicalPath(parent) + "/lmdb-caching-test-" + UUID().uuidString
     try! Paths.create(path)
   }
