@@ -43,24 +43,6 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: [Durability.ordered, .full]) func aCommitWaitsForItsValues(_ durability: Durability) throws {
-    let cache = try opened(durability)
-    let session = FaultInjection.begin(
-      .directory(directory.path + "/values"), [.init(.fsync, returns: EIO, count: .max)])
-    #expect(
-      errorCode {
-        try cache.set(Self.large(1), forKey: "key")
-        try cache.flush()
-      } == .notCommitted)
-    #expect(try cache.store.database.metadata().count == 0)
-    FaultInjection.end(session)
-    #expect(eventually { (try? cache.flush()) != nil })
-    #expect(try cache.store.database.metadata().count == 1)
-    cache.memory.removeAll()
-    #expect(try cache.value(Data.self, forKey: "key") == Self.large(1))
-    try cache.close()
-  }
-
   @Test func whatWasRemovedGoesByItself() throws {
     let clock = ManualClock()
     let cache = try directory.open {

@@ -85,23 +85,5 @@
       #expect(other.run("close") == "ok")
       try cache.close()
     }
-
-    @Test func aFileSystemThatHasNoHolesIsAskedOnce() throws {
-      let session = FaultInjection.begin(
-        .directory(directory.path), [.init(.punchHole, returns: EOPNOTSUPP, count: .max)])
-      let cache = try open()
-      try fill(cache)
-      try cache.removeAll()
-      try cache.flush()
-      for _ in 0..<20 {
-        clock.advance(by: .seconds(2))
-        try cache.store.writer.run {}
-      }
-      #expect(cache.health.isHealthy)
-      // One for the database file, and one for the journal.
-      #expect(FaultInjection.end(session).triggered == 2)
-      try fill(cache)
-      try cache.close()
-    }
   }
 #endif

@@ -143,19 +143,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aDeviceThatFailsIsAnError() throws {
-    let cache = try values.open()
-    try cache.set(values.value(1), forKey: "key")
-    try cache.flush()
-    let session = FaultInjection.begin(
-      .directory(directory.path + "/values"), [.init(.pread, returns: EIO, count: .max)])
-    #expect(errorCode { _ = try cache.value(Data.self, forKey: "key") } == .storageFailed)
-    #expect(errorCode { _ = try cache.withBytes(forKey: "key") { $0.byteCount } } == .storageFailed)
-    FaultInjection.end(session)
-    #expect(try cache.value(Data.self, forKey: "key") == values.value(1))
-    try cache.close()
-  }
-
   /// A rebuilt database gets everything from its journals. Where a value is lost, so is the one it replaced.
   @Test func aRebuiltDatabaseLosesNothingBehindAValueThatIsGone() throws {
     let cache = try values.open { neverCommitting(&$0) }
@@ -276,24 +263,5 @@ import Testing
     let session = FaultInjection.begin(.directory(directory.path + "/values"), [rule])
     defer { FaultInjection.end(session) }
     try body()
-  }
-
-  /// When a large reservation fails, a single value may still fit; if not, the error says why.
-  @Test func blocksThatCannotBeReserved() throws {
-    let cache = try values.open()
-    try values.fill(cache, 0..<1)
-    try fail(.init(.fallocate, returns: EDQUOT, count: 1)) { try values.fill(cache, 1..<20) }
-    try values.expect(cache, 0..<20)
-    for errno in [EDQUOT, EFBIG] {
-      try fail(.init(.fallocate, returns: errno, count: .max)) {
-        let error = try #require(throws: CacheError.self) {
-          for number in 20..<60 { try cache.write { $0.set(values.value(number), forKey: "k") } }
-        }
-        #expect(error.code == .noSpace && error.message.contains("Free some space"), "\(error)")
-      }
-    }
-    try values.fill(cache, 0..<20, round: 1)
-    try values.expect(cache, 0..<20, round: 1)
-    try cache.close()
   }
 }

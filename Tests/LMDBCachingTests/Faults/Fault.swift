@@ -48,6 +48,7 @@ struct Failure: Sendable, Hashable, CustomStringConvertible {
   static let permission = Failure("EPERM", EPERM, .permissionDenied)
   static let readOnly = Failure("EROFS", EROFS, .readOnlyFileSystem)
   static let memory = Failure("ENOMEM", ENOMEM, .storageFailed)
+  static let unsupported = Failure("EOPNOTSUPP", EOPNOTSUPP, .storageFailed)
   static let locks = Failure("ENOLCK", ENOLCK, .storageFailed)
   static let interrupted = Failure("EINTR", EINTR, .storageFailed, isRetried: true)
   static let mapFull = Failure("MDB_MAP_FULL", -30792, .storageFailed, isRetried: true)
@@ -67,7 +68,8 @@ struct Failure: Sendable, Hashable, CustomStringConvertible {
     case .fstat, .fstatat: [.device, .memory]
     case .pread: [.device, .interrupted]
     case .pwrite, .write: [.noSpace, .overQuota, .device, .torn, .tornByFullDisk, .interrupted, .readOnly]
-    case .ftruncate, .fallocate, .punchHole: [.noSpace, .overQuota, .device, .interrupted]
+    case .ftruncate, .fallocate: [.noSpace, .overQuota, .device, .interrupted]
+    case .punchHole: [.unsupported, .device]
     case .fsync, .syncfs: [.device, .noSpace, .overQuota]
     case .flock: [.interrupted, .device, .locks]
     case .mmap: [.memory, .access]

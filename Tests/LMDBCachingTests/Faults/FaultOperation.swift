@@ -11,9 +11,10 @@ typealias Contents = [String: ContentEntry]
 
 struct ContentEntry: Equatable, Sendable, CustomStringConvertible {
   var text: String
-  var expiration: Date?
+  /// In seconds after ``FaultSubject/start``.
+  var expiration: Int?
 
-  init(_ text: String, until expiration: Date? = nil) {
+  init(_ text: String, until expiration: Int? = nil) {
     self.text = text
     self.expiration = expiration
   }
@@ -72,8 +73,6 @@ struct FaultOperation: Sendable, CustomTestStringConvertible {
 
   static let long = String(repeating: "l", count: 5_000)
   static let longer = String(repeating: "n", count: 9_000)
-  static let hour = Duration.seconds(3_600)
-  static let later = FaultSubject.start + 7_200
 
   private static let keys = ["short", "long", "missing", "waiting", "replaced", "removed", "prefix/2"]
 
@@ -112,7 +111,9 @@ struct FaultOperation: Sendable, CustomTestStringConvertible {
     .write("set several", demand: .journal, isAtomic: false, { $0.merge(several) { $1 } }) {
       try $0.set([("short", "1"), ("long", longer), ("new", "3")].map { (key: $0, value: $1) })
     },
-    .write("touch", { $0["long"]?.expiration = later }) { try confirm($0.touch(forKey: "long", expires: .at(later))) },
+    .write("touch", { $0["long"]?.expiration = 7_200 }) {
+      try confirm($0.touch(forKey: "long", expires: .at(FaultSubject.start + 7_200)))
+    },
     .write(
       "batch",
       {
@@ -183,8 +184,8 @@ struct FaultOperation: Sendable, CustomTestStringConvertible {
     .read("bytes", { "\($0["long"]?.text.utf8.count ?? 0)" }) {
       "\(try $0.withBytes(forKey: "long") { $0.byteCount } ?? 0)"
     },
-    .read("entry", { "\($0["expiring"]?.expiration?.description ?? "nil")" }) {
-      "\(try $0.entry(forKey: "expiring")?.expiration?.description ?? "nil")"
+    .read("entry", { "\($0["expiring"]?.expiration ?? 0)" }) {
+      "\(try FaultSubject.seconds($0.entry(forKey: "expiring")?.expiration) ?? 0)"
     },
     .read("contains", { _ in "true false" }) { "\(try $0.contains("long")) \(try $0.contains("missing"))" },
     .read("list", { keys($0) }) { try $0.entries().map(\.key).joined(separator: ",") },
@@ -197,7 +198,7 @@ struct FaultOperation: Sendable, CustomTestStringConvertible {
     },
     // The value is returned even if the expiry cannot be moved.
     FaultOperation(
-      name: "value, sliding", effect: { $0["expiring"]?.expiration = FaultSubject.start + 36_000 }, isOptional: true,
+      name: "value, sliding", effect: { $0["expiring"]?.expiration = 36_000 }, isOptional: true,
       answer: { text($0, ["expiring"]) },
       run: { try $0.open().value(String.self, forKey: "expiring", expires: .sliding(.seconds(36_000))) ?? "nil" }),
     // Loads

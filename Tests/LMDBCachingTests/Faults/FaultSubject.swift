@@ -115,11 +115,13 @@ final class FaultSubject {
     var found: Contents = [:]
     for key in keys {
       guard let text = try text(key, cache) else { continue }
-      let expiration = mayExpire.contains(key) ? try cache.entry(forKey: key)?.expiration : nil
+      let expiration = try mayExpire.contains(key) ? seconds(cache.entry(forKey: key)?.expiration) : nil
       found[key] = ContentEntry(text, until: expiration)
     }
     return found
   }
+
+  static func seconds(_ date: Date?) -> Int? { date.map { Int($0.timeIntervalSince(start).rounded()) } }
 
   private static func text(_ key: String, _ cache: LMDBCache) throws -> String? {
     switch key {
@@ -203,7 +205,7 @@ final class FaultSubject {
 
   private static let committed: Contents = [
     "short": ContentEntry("s"), "long": ContentEntry(long), "number": ContentEntry("1"), "object": ContentEntry("o"),
-    "expiring": ContentEntry("e", until: start + 14_400), "tagged/1": ContentEntry("t"), "tagged/2": ContentEntry(long),
+    "expiring": ContentEntry("e", until: 14_400), "tagged/1": ContentEntry("t"), "tagged/2": ContentEntry(long),
     "prefix/1": ContentEntry("p"), "prefix/2": ContentEntry(long), "replaced": ContentEntry("old"),
     "removed": ContentEntry(long),
   ]
@@ -211,7 +213,7 @@ final class FaultSubject {
   private static func writeCommitted(_ cache: LMDBCache) throws {
     for (key, entry) in committed where !["number", "object"].contains(key) {
       try cache.set(
-        entry.text, forKey: key, expires: entry.expiration.map { .at($0) } ?? .never,
+        entry.text, forKey: key, expires: entry.expiration.map { .at(start + Double($0)) } ?? .never,
         tags: key.hasPrefix("tagged/") ? ["tag"] : [])
     }
     try cache.set(1, forKey: "number")

@@ -140,21 +140,6 @@
       try reopened.close()
     }
 
-    @Test func aFileSystemThatHasNoHolesIsAskedOnce() throws {
-      let cache = try open()
-      try fill(cache, 0..<100)
-      try cache.flush()
-      let session = FaultInjection.begin(
-        .directory(directory.path + "/journals"), [.init(.punchHole, returns: EOPNOTSUPP, count: .max)])
-      for _ in 0..<4 {
-        try cache.giveBackSpace()
-      }
-      #expect(FaultInjection.end(session).triggered == 1)
-      try fill(cache, 100..<14_000)
-      try expect(cache, 0..<14_000)
-      try cache.close()
-    }
-
     @Test(arguments: [1 as UInt64, 2, 3]) func atAnyMoment(_ seed: UInt64) throws {
       var random = SeededRandom(seed)
       let cache = try open {
