@@ -154,33 +154,6 @@ import Testing
     try await damaged.close()
   }
 
-  /// The n-th call and two more fail; `openat` fails only once, because a file that cannot be opened stays.
-  @Test(arguments: ["pwrite", "fsync", "renameat", "fallocate", "mkdirat", "openat", "ftruncate"], [ENOSPC, EIO])
-  func whateverFailsNothingIsHalfThere(_ call: String, _ status: Int32) async throws {
-    let cache = try directory.openDisk()
-    try fill(cache)
-    try await cache.flush()
-    let original = try contents(directory.url)
-    for first in [1, 2, 3, 5, 8, 13, 21, 34] {
-      let count = call == "openat" ? 1 : 3
-      let rule = FaultInjection.Rule(
-        FaultInjection.Call(rawValue: call), returns: status, first: first, count: count)
-      let session = FaultInjection.begin(.directory(places.path), [rule])
-      let result = outcome { () throws(CacheError) in try cache.backUp(to: backup) }
-      FaultInjection.end(session)
-      switch result {
-      case .success:
-        #expect(try contents(backup) == original, "\(call) \(first)")
-        try FileManager.default.removeItem(at: backup)
-      case .failure(let error):
-        if status == ENOSPC, call == "pwrite" { #expect(error.code == .noSpace, "\(error)") }
-      }
-      #expect(places.names().isEmpty, "\(call) \(first): \(result)")
-    }
-    #expect(try contents(directory.url) == original)
-    try await cache.close()
-  }
-
   // MARK: Restoring
 
   private func restore(

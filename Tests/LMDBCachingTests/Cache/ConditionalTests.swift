@@ -425,29 +425,6 @@ import Testing
     try cache.close()
   }
 
-  /// A cache that is alone has its journal; a shared one cannot evaluate a condition without the disk.
-  @Test(arguments: Company.allCases) func aFullDiskLosesNothing(_ company: Company) throws {
-    let clock = ManualClock()
-    let (cache, child) = try open(company) { $0.clock = .manual(clock) }
-    #expect(try cache.increment(forKey: "key") == 1)
-    try cache.flush()
-    let session = FaultInjection.begin(.directory(directory.path), [.init(.txnCommit, returns: ENOSPC, count: .max)])
-    if company == .none {
-      #expect(try cache.increment(forKey: "key") == 2)
-    } else {
-      #expect(throws: CacheError.self) { try cache.increment(forKey: "key") }
-      #expect(try cache.value(Int.self, forKey: "key") == 1)
-    }
-    FaultInjection.end(session)
-    #expect(
-      eventually {
-        clock.advance(by: .seconds(1))
-        return (try? cache.flush()) != nil
-      })
-    #expect(try cache.increment(forKey: "key") == (company == .none ? 3 : 2))
-    try close(cache, child)
-  }
-
   /// Other processes check existing journals for conditional writes in progress.
   @Test func aNewJournalSaysThatConditionalWritesWait() throws {
     let cache = try directory.open(neverCommitting)

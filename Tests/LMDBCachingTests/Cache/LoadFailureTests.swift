@@ -91,19 +91,6 @@ import Testing
     #expect(!logged("cache entry cannot be read, and is loaded anew").isEmpty)
   }
 
-  @Test func whatIsNotTheEntrysIsAnErrorAsBefore() throws {
-    let cache = try open()
-    try cache.set(1, forKey: "key")
-    try cache.flush()
-    cache.memory.removeAll()
-    let session = FaultInjection.begin(.directory(directory.path), [.init(.txnRenew, returns: EIO, count: .max)])
-    #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { _ in fatalError() }) } == .storageFailed)
-    FaultInjection.end(session)
-    #expect(try cache.value(Int.self, forKey: "key", load: { _ in fatalError() }) == 1)
-    try cache.close()
-    #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { _ in fatalError() }) } == .closed)
-  }
-
   struct Failure: Error {}
 
   struct Unencodable: Codable, Sendable, Equatable {
@@ -119,27 +106,6 @@ import Testing
     try await cache.close()
     let errors = logged("loaded value not stored")
     #expect(errors.count == 1 && errors.allSatisfy { $0.level == .error })
-  }
-
-  @Test(arguments: [false, true]) func whatCannotBeCommittedIsTheCallers(_ isTask: Bool) async throws {
-    let clock = ManualClock()
-    let cache = try directory.open {
-      $0.clock = .manual(clock)
-      $0.durability = .full
-      $0.logger = EventLog.logger(events)
-    }
-    let session = FaultInjection.begin(.directory(directory.path), [.init(.txnCommit, returns: ENOSPC, count: .max)])
-    #expect(try await value(Int.self, cache, isTask: isTask) { 5 } == 5)
-    #expect(!cache.health.isHealthy)
-    FaultInjection.end(session)
-    #expect(
-      eventually {
-        clock.advance(by: .seconds(1))
-        return cache.health.isHealthy
-      })
-    #expect(try cache.value(Int.self, forKey: "key") == 5)
-    try await cache.close()
-    #expect(logged("loaded value not stored").count == 1)
   }
 
   @Test(arguments: [false, true]) func whatTheCallerGotWrongIsAnError(_ isTask: Bool) async throws {

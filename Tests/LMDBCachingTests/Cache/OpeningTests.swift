@@ -117,36 +117,6 @@ import Testing
     try cache.close()
   }
 
-  /// The last steps of a close may fail, but its files and locks are released anyway.
-  @Test(arguments: [(Durability.fast, FaultInjection.Call.envSync), (.fast, .syncfs), (.ordered, .flock)])
-  func aClosedCacheHasNothingOpenAlsoIfThatFails(
-    _ durability: Durability, _ call: FaultInjection.Call
-  ) throws {
-    let change: @Sendable (inout CacheConfiguration) -> Void = {
-      neverCommitting(&$0)
-      $0.durability = durability
-      $0.clock = .manual(ManualClock())
-    }
-    let cache = try directory.open(change)
-    try cache.set("v", forKey: "key")
-    try cache.flush()
-    let session = FaultInjection.begin(.directory(directory.path), [.init(call, returns: EIO)])
-    #expect(errorCode { try cache.close() } == .storageFailed)
-    #expect(FaultInjection.end(session).triggered == 1)
-    #expect(directory.journals.isEmpty)
-    #if os(Linux)
-      #expect(directory.openFiles() == [])
-    #endif
-    let lock = try ProcessLock(Directory(path: directory.path), timeout: 1_000_000)
-    #expect(try lock.isOnlyProcess())
-    try lock.unlock()
-    let again = try directory.open(change)
-    #expect(try again.value(String.self, forKey: "key") == "v")
-    try again.close()
-    #expect(!directory.names().contains(FastSession.name))
-    withExtendedLifetime(cache) {}
-  }
-
   @Test func arguments() throws {
     let changes: [@Sendable (inout CacheConfiguration) -> Void] = [
       { $0.disk.inlineThreshold = 0 }, { $0.disk.inlineThreshold = (1 << 30) + 1 },

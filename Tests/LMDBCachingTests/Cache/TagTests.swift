@@ -132,30 +132,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aFullDisk() throws {
-    let cache = try directory.open()
-    let value = String(repeating: "v", count: 5_000)
-    try cache.set("first", forKey: "first", tags: ["tag"])
-    try cache.flush()
-    let session = FaultInjection.begin(
-      .directory(directory.path),
-      [.init(.pwrite, returns: ENOSPC, count: .max), .init(.fallocate, returns: ENOSPC, count: .max)])
-    for key in ["gone", "other", "kept"] { try cache.set(value, forKey: key, tags: [key]) }
-    #expect(try cache.value(String.self, forKey: "gone") == value)
-    try cache.removeAll(.tags(["gone", "tag"]))
-    for key in ["gone", "first"] {
-      #expect(try !cache.contains(key))
-      #expect(try cache.value(String.self, forKey: key) == nil)
-      #expect(try cache.value(Int.self, forKey: key) == nil)
-    }
-    #expect(try cache.value(String.self, forKey: "kept") == value)
-    #expect(try cache.contains("other"))
-    FaultInjection.end(session)
-    #expect(eventually { errorCode { try cache.flush() } == nil })
-    #expect(try cache.entries().map(\.key) == ["kept", "other"])
-    try cache.close()
-  }
-
   /// Tags that share a marker word must not lose entries.
   @Test func tagsThatShareAWord() throws {
     let cache = try directory.open()
