@@ -215,7 +215,7 @@ let package = Package(
       packageAccess: false),
     // In front of the C library's functions that write, in the program it is linked into.
     .target(name: "WriteLog", path: "Tests/WriteLog"),
-    // Random histories of a cache beside a dictionary, for the tests and a trial.
+    // Random histories of a cache and a dictionary, for the tests and a trial.
     .target(
       name: "CacheModel",
       dependencies: [

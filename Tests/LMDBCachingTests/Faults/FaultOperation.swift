@@ -6,7 +6,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What is under each key: the oracle of the table.
+/// The value under each key: the oracle of the table.
 typealias Contents = [String: ContentEntry]
 
 struct ContentEntry: Equatable, Sendable, CustomStringConvertible {
@@ -37,13 +37,13 @@ struct FaultOperation: Sendable, CustomTestStringConvertible {
   var demand = Demand.none
   /// Whether it tries again in a larger map.
   var growsMap: Bool { !["open", "back up", "remove by age", "trim to no entry", "trim to the limits"].contains(name) }
-  /// The result, given what was there before.
+  /// The result, given the earlier contents.
   var answer: @Sendable (Contents) -> String = { _ in "" }
   let run: @Sendable (FaultSubject) throws -> String
 
   var testDescription: String { name }
 
-  /// What it does while the disk fails, or is full.
+  /// Its behavior while the disk fails or is full.
   enum Demand {
     /// It succeeds: the write waits in the journal, or in memory. With durability `.full` as ``commit``.
     case journal

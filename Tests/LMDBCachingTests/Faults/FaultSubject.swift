@@ -7,7 +7,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// The cache that an operation of the table is tried on, in a directory of its own.
+/// The cache that an operation of the table is tried on, in a separate directory.
 final class FaultSubject {
   /// The state in which the operation finds the cache.
   enum Stage: CaseIterable {
@@ -51,7 +51,7 @@ final class FaultSubject {
   var place: URL { root.url("cache") }
   var backup: URL { root.url("backup") }
 
-  /// What is in the cache.
+  /// The contents of the cache.
   var contents: Contents { setting.stage.hasPending ? Self.pending : Self.committed }
 
   init(_ setting: Setting, in root: CacheDirectory) throws {
@@ -131,7 +131,7 @@ final class FaultSubject {
     }
   }
 
-  /// What another process would find if this one died now.
+  /// The contents that another process would find after a crash of this one.
   func contentsAfterDeath() throws -> Contents {
     let (place, copy) = (place, root.url("crashed"))
     // Between two commits.
@@ -143,7 +143,7 @@ final class FaultSubject {
     return found
   }
 
-  /// What is in the backup, which is removed; `nil` if there is none.
+  /// The contents of the backup, which is removed; `nil` without one.
   func takeBackup() throws -> Contents? {
     guard root.names().contains("backup") else { return nil }
     let copy = try LMDBCache(directory: backup, configuration: Self.configuration(setting, clock).withoutMemory)

@@ -15,7 +15,7 @@ import Testing
   import Darwin
 #endif
 
-/// Failures that the table does not reach: full journals and maps, two failures at once, and what is said about them.
+/// Failures that the table does not reach: full journals and maps, two failures at once, and their messages.
 @Suite struct PinnedFaultTests {
   let directory = CacheDirectory()
 
@@ -270,7 +270,7 @@ import Testing
     }
     try cache.close()
     #expect(!cache.containsObject(forKey: "key"))
-    #expect(events.current.count { $0.level == .warning } == 2, "A closed cache is no failure.")
+    #expect(events.current.count { $0.level == .warning } == 2, "Closing is not a failure.")
   }
 
   @Test func aSmallCacheTakesKilobytesAndNamesTheRoomItNeeds() throws {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Random histories of the public interface beside a dictionary. A failure prints the shortest history found, for
+/// Random histories of the public interface and a dictionary. A failure prints the shortest history found, for
 /// ``ModelHistory/pinned``.
 @Suite struct CacheModelTests {
   private func check(_ history: ModelHistory) throws {

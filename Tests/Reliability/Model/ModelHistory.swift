@@ -41,7 +41,7 @@ package struct ModelHistory: Sendable {
     return Self.plain(text)
   }
 
-  /// As one writes it.
+  /// Its source text.
   private static func plain(_ text: String) -> String {
     var text = text.replacing(/CacheModel\.[A-Z]\w+(\.[A-Z]\w+)*\./, with: ".").replacing("CacheModel.", with: "")
     for (name, texts) in [("all", ModelKeys.all), ("prefixes", ModelKeys.prefixes)] {
@@ -76,7 +76,7 @@ package struct ModelHistory: Sendable {
   }
 }
 
-/// Runs histories, each in a folder of its own.
+/// Runs histories, each in a separate folder.
 private final class ModelFolder {
   private let parent: String
   private let program: ModelRun.Program

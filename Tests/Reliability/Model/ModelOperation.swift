@@ -32,7 +32,7 @@ indirect enum ModelOperation: Codable, Equatable, Sendable {
   case snapshot([ModelRead], during: [ModelOperation])
   /// Through ``CacheReader``, as the tool reads.
   case look([ModelRead])
-  /// What a backup has.
+  /// The contents of a backup.
   case backUp
 
   case flush
@@ -73,7 +73,7 @@ indirect enum ModelStep: Codable, Equatable, Sendable {
   case endChild
   /// Kills the other process while it makes these changes, or after them and one of this process.
   case killChild([ModelOperation], afterAnswers: Int, meanwhile: ModelOperation? = nil)
-  /// What an observer of changes knows.
+  /// The knowledge of an observer of changes.
   case observe
 
   var name: String {

@@ -168,7 +168,7 @@ final class ModelPerformer {
           add(value.kind.type!, to: &batch)
         case .remove(let key): batch.removeValue(forKey: key)
         case .removeAll(let selection): batch.removeAll(selection.selection(now))
-        default: preconditionFailure("\(change) is no change of a batch")
+        default: preconditionFailure("\(change) does not fit a batch")
         }
       }
       if fails { throw Failure() }

@@ -55,7 +55,7 @@ final class ModelRun {
     observer = try ModelObserver(cache)
   }
 
-  /// What had expired by an earlier process's clock may be gone, or live again by this one's.
+  /// Entries that expired by an earlier process's clock may be gone, or live again by this one's.
   private func findExpired() throws {
     let now = time.now
     let names = states[0].entries.filter { $0.value.isExpired(latest) && !$0.value.isExpired(now) }.keys
@@ -131,7 +131,7 @@ final class ModelRun {
     let isLater = time.now == clock.now
     try close()
     try FileManager.default.removeItem(atPath: source)
-    // What a reader sees of the journal, before it is replayed.
+    // A reader's view of the journal before the replay.
     if isLater {
       let answer = try ModelPerformer.look(directory, [], time, configuration)
       try accept(.look([]), answer, by: .disk, at: moment)
@@ -176,7 +176,7 @@ final class ModelRun {
 
   private func perform(_ operation: ModelOperation, by actor: ModelActor) throws {
     if case .trim(let trim) = operation { return try self.trim(trim, by: actor == .child ? .cache : actor) }
-    // It removes what is too old first.
+    // It first removes entries that are too old.
     if operation == .count, configuration.isLimited { try self.trim(.limits, by: .cache) }
     guard actor == .child, let child else {
       if case .update(_, _, _, _, let meanwhile?) = operation { return try update(operation, meanwhile, by: actor) }
@@ -196,7 +196,7 @@ final class ModelRun {
   /// An update, while another thread or process makes a change.
   private func update(_ operation: ModelOperation, _ meanwhile: ModelOperation, by actor: ModelActor) throws {
     if child != nil { try handOver() }
-    // Times are told to the second.
+    // Times have the precision of a second.
     if clock.now % 1_000_000_000 > 990_000_000 { try advance(.milliseconds(20)) }
     let moment = moment
     let performer = performers[actor]!
@@ -239,7 +239,7 @@ final class ModelRun {
     throw ModelMismatch("\(operation) by \(actor):\n    \(answer ?? "no answer")\n  and not\n    \(expected)")
   }
 
-  /// Reads what the possible states differ in, so that one remains.
+  /// Reads the differences of the possible states, so that one remains.
   private func resolve() throws {
     if states.count == 1 { return }
     let keys = Set(states.flatMap(\.entries.keys)).filter { key in
@@ -293,7 +293,7 @@ final class ModelRun {
     let kept = Set(numbers.map { ModelKey(ModelKeys.all[$0]) })
     let live = entries.filter { !$0.value.isExpired(now) }
     func fail(_ finding: String) -> ModelMismatch { ModelMismatch("\(trim): \(kept) of \(live.keys): \(finding)") }
-    guard kept.isSubset(of: live.keys) else { throw fail("what was not there came back") }
+    guard kept.isSubset(of: live.keys) else { throw fail("a missing value came back") }
     if isUnlimited {
       guard kept.count == live.count else { throw fail("an entry went without a limit") }
       states[0].entries = entries
@@ -327,7 +327,7 @@ final class ModelRun {
   // MARK: Changes
 
   private func observe() throws {
-    // Those by tag are told when the entries are removed from the database.
+    // Removals by tag are reported when the entries leave the database.
     if child != nil { try handOver() }
     try perform(.sweep, by: .cache)
     var step = Duration.milliseconds(60)
@@ -505,7 +505,7 @@ final class ModelRun {
       try cache.betweenCommits {}
       return try FileManager.default.contentsOfDirectory(atPath: journals).count <= 1
     }
-    if !isTaken { throw ModelMismatch("nobody takes over the journal of a dead process") }
+    if !isTaken { throw ModelMismatch("no process takes over the journal of a dead one") }
   }
 }
 
@@ -558,13 +558,13 @@ final class ModelObserver {
     if let difference = difference(state, now) { throw ModelMismatch(difference) }
   }
 
-  /// An expired entry is reported when it is removed; absences are none of an observer's.
+  /// An expired entry is reported when it is removed; observers ignore absences.
   func difference(_ state: ModelState, _ now: Int64) -> String? {
     latest = max(latest, now)
     let entries = state.entries.filter { $0.value.value != nil }
     let missing = Set(entries.filter { !$0.value.isExpired(latest) }.keys).subtracting(told)
     let surplus = told.subtracting(state.entries.keys)
     if missing.isEmpty && surplus.isEmpty { return nil }
-    return "the changes do not tell of \(missing), and tell of \(surplus) too much"
+    return "the changes lack \(missing), and \(surplus) are too many"
   }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import LMDBCaching
 
-/// The oracle: a dictionary, and what each operation does to it and answers.
+/// The oracle: a dictionary, and the effect and the result of each operation.
 struct ModelState: Equatable {
   struct Pause: Equatable {
     var failures = 0
-    /// By the monotonic clock.
+    /// On the monotonic clock.
     var end = Int64.min
   }
 
@@ -94,7 +94,7 @@ struct ModelState: Equatable {
       cost: cost ?? key.bytes.count + (value.archiveSize ?? 0), written: now, used: now, tags: Set(tags))
   }
 
-  /// Whether the version has changed; nil if there is no entry.
+  /// Whether the version has changed; nil without an entry.
   private mutating func interfere(_ key: ModelKey, _ interference: ModelInterference, _ now: Int64) -> Bool? {
     if live(key, now) == nil { return nil }
     switch interference {
@@ -110,7 +110,7 @@ struct ModelState: Equatable {
     }
   }
 
-  /// A read and a write as one; an entry that is no number is an error, and stays.
+  /// A read and a write as one; an entry of another type is an error, and stays.
   private mutating func change(_ operation: ModelOperation, _ now: Int64) -> String {
     let (key, expiry, cost): (ModelKey, ModelExpiry, Int?) =
       switch operation {
@@ -209,7 +209,7 @@ struct ModelState: Equatable {
   private mutating func store(_ key: ModelKey, _ load: ModelLoad, by actor: ModelActor, at time: Time) {
     let now = time.now
     let tags = Set(load.tags).union(entries[key]?.tags ?? [])
-    // What is written meanwhile stays.
+    // Concurrent writes stay.
     var isSuperseded = false
     if let meanwhile = load.meanwhile {
       _ = perform(meanwhile, by: actor, at: time)

@@ -1,5 +1,5 @@
 extension ModelHistory {
-  /// Histories that once failed, with what they found.
+  /// Histories that once failed, with their defects.
   package static let pinned: [(finding: String, history: ModelHistory)] = [
     (
       "Long after the wall clock was set back, the time jumped ahead by as much, and what expires later was gone",
