@@ -118,6 +118,7 @@ extension LMDBCache {
         let time = try expires.nanoseconds(in: store, current: basis.expires)
         return try put(new, expires: time, tags: basis.tags, if: basis.condition)
       }
+      return true
     }
     return old
   }
@@ -168,9 +169,11 @@ extension LMDBCache {
     fileprivate var tags: EntryTags? { write.tags ?? nil }
   }
 
-  func withNewEntry<V: Codable, R>(
-    _ value: V, _ key: String, cost: Int?, _ body: (NewEntry) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+  // Without a generic result, whose metadata would be looked up at each call.
+  @discardableResult
+  func withNewEntry<V: Codable>(
+    _ value: V, _ key: String, cost: Int?, _ body: (NewEntry) throws(CacheError) -> Bool
+  ) throws(CacheError) -> Bool {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       let memoryValue = tier == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
       return try withNewEntry(memoryValue, key, format, bytes, cost, body)
@@ -187,10 +190,10 @@ extension LMDBCache {
     }
   }
 
-  private func withNewEntry<R>(
+  private func withNewEntry(
     _ value: MemoryValue?, _ key: String, _ format: ArchiveFormat, _ bytes: ByteView, _ cost: Int?,
-    _ body: (NewEntry) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
+    _ body: (NewEntry) throws(CacheError) -> Bool
+  ) throws(CacheError) -> Bool {
     try CacheKey.with(key) { (key) throws(CacheError) in
       try body(
         NewEntry(

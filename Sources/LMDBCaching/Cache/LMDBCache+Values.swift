@@ -157,7 +157,11 @@ extension LMDBCache {
   ) throws(CacheError) {
     let tags = try EntryTags.make(tags)
     if case .unchanged = expires.kind {
-      return try withNewEntry(value, key, cost: cost) { (new) throws(CacheError) in try replace(with: new, tags) }
+      try withNewEntry(value, key, cost: cost) { (new) throws(CacheError) in
+        try replace(with: new, tags)
+        return true
+      }
+      return
     }
     let start = SampledOperation.write.start()
     let time = try expires.nanoseconds(in: store, current: 0)
