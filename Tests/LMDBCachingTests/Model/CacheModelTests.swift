@@ -14,7 +14,7 @@ import Testing
     if let failure { Issue.record("\(failure)") }
   }
 
-  @Test(arguments: 1...60 as ClosedRange<UInt64>) func theCacheIsADictionary(_ seed: UInt64) throws {
+  @Test(arguments: 1...24 as ClosedRange<UInt64>) func theCacheIsADictionary(_ seed: UInt64) throws {
     try check(ModelHistory(seed: seed, count: 250))
   }
 
