@@ -71,7 +71,8 @@ extension LMDBCache {
     }
     if missing.isEmpty { return values }
     try load(keys, missing, isData: type == Data.self) { (index, format, bytes, data) throws(CacheError) in
-      let value = if let data = data as? V { data } else { try Self.decode(type, format, bytes, keys[index]) }
+      // Not `as?`: it casts `nil` to any optional type.
+      let value = if let data { data as! V } else { try Self.decode(type, format, bytes, keys[index]) }
       values[index] = value
       return keepsValuesInMemory ? TypedMemoryValue.make(value, archiveLength: bytes.count) : nil
     }

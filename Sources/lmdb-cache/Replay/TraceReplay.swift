@@ -160,15 +160,9 @@ enum DerivedValue {
 
   /// `count` bytes of splitmix64 output.
   static func bytes(_ count: Int, seed: UInt64) -> Data {
-    var (data, state) = (Data(count: count), seed)
-    unsafe data.withUnsafeMutableBytes { bytes in
-      for offset in stride(from: 0, to: count, by: 8) {
-        unsafe withUnsafeBytes(of: next(&state).littleEndian) { word in
-          unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]).copyBytes(from: word.prefix(count - offset))
-        }
-      }
-    }
-    return data
+    var state = seed
+    let words = (0..<(count + 7) / 8).map { _ in next(&state).littleEndian }
+    return unsafe words.withUnsafeBytes { unsafe Data($0.prefix(count)) }
   }
 
   @inline(__always)

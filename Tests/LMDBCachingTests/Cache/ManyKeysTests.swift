@@ -98,6 +98,15 @@ import Testing
     #expect(errorCode { try cache.values(String.self, forKeys: keys) } == .closed)
   }
 
+  /// `nil` can be cast to any optional type.
+  @Test func valuesOfAnOptionalTypeAreDecoded() throws {
+    let cache = try directory.openDisk()
+    try cache.set(Int?.some(7), forKey: "some")
+    try cache.set(Int?.none, forKey: "none")
+    #expect(try cache.values(Int?.self, forKeys: ["some", "none", "missing"]) == [7, .some(nil), nil])
+    try cache.close()
+  }
+
   /// Covers values in the database, in the value log, and transformed.
   @Test(arguments: [2_048, 1 << 20], [false, true]) func eachKeyIsLookedUpOnce(
     _ threshold: Int, _ isTransformed: Bool
