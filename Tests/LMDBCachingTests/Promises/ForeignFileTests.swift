@@ -1,0 +1,188 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// Files that are not the cache's, in its directory or in place of its files. The trial `foreign-files` draws them;
+/// here is each of them once.
+@Suite struct ForeignFileTests {
+  let directory = CacheDirectory()
+  let elsewhere = CacheDirectory()
+
+  static let refusals: Set<CacheError.Code> = [.invalidDirectory, .corruptedRecord, .permissionDenied]
+
+  private func answer(_ durability: Durability) -> CacheError.Code? {
+    errorCode {
+      let cache = try directory.open { $0.durability = durability }
+      // What a cache does in its own directory.
+      try cache.set(Data(count: 2 << 20), forKey: "large")
+      try cache.set("v", forKey: "key")
+      try cache.flush()
+      try cache.sweepValues()
+      try cache.removeAll()
+      try cache.close()
+    }
+  }
+
+  // MARK: A directory without a cache
+
+  @Test(arguments: ForeignContent.allCases) func aForeignDirectoryIsRefusedAndNamed(_ content: ForeignContent) throws {
+    try content.place(in: directory.path)
+    let before = try TreeImage(directory.path)
+    for durability in Durability.allCases {
+      let code = answer(durability)
+      #expect(code.map(Self.refusals.contains) == true, "\(durability): \(code.map { "\($0)" } ?? "opened")")
+      let after = try TreeImage(directory.path)
+      #expect(before.losses(in: after) == [] && before.additions(in: after) == [])
+    }
+    let error = #expect(throws: CacheError.self) { try directory.open() }
+    #expect(error?.message.contains(directory.path) == true)
+  }
+
+  // MARK: Links and pipes
+
+  /// The names that a cache uses in its directory.
+  enum Name: String, CaseIterable {
+    case processLock = "processes.lock"
+    case cleanExit = "clean-exit"
+    case newFastSession = "fast-session.new"
+    case fastSession = "fast-session"
+    case new
+    case data = "data.mdb"
+    case lockFile = "lock.mdb"
+    case journals, values
+
+    var isFolder: Bool { [.new, .journals, .values].contains(self) }
+  }
+
+  enum Guise: CaseIterable {
+    case link, danglingLink, hardLink
+    /// On which `open(2)` would block.
+    case pipe
+  }
+
+  private var victim: String { elsewhere.path + "/victim" }
+
+  private func placeVictim(_ name: Name) throws {
+    let files =
+      name.isFolder ? ["letter.txt", "0123456789abcdef.journal", "data.mdb"].map { "victim/" + $0 } : ["victim"]
+    for file in files {
+      elsewhere.write(Data("The victim's, and nobody else's.\n".utf8), to: file)
+      let long = Date(timeIntervalSince1970: 1_000_000_000)
+      try FileManager.default.setAttributes([.modificationDate: long], ofItemAtPath: elsewhere.path + "/" + file)
+    }
+  }
+
+  private func place(_ guise: Guise, at name: Name) throws {
+    let path = directory.path + "/" + name.rawValue
+    try? FileManager.default.removeItem(atPath: path)
+    if guise == .link || guise == .hardLink { try placeVictim(name) }
+    switch guise {
+    case .link, .danglingLink: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
+    case .hardLink: try FileManager.default.linkItem(atPath: victim, toPath: path)
+    case .pipe: #expect(mkfifo(path, 0o600) == 0)
+    }
+  }
+
+  /// Alone in a directory, and in place of a cache's file.
+  @Test(arguments: Name.allCases, Guise.allCases)
+  func isNeitherFollowedNorWaitedAt(_ name: Name, _ guise: Guise) throws {
+    if name.isFolder && guise == .hardLink { return }
+    for (isCache, durability) in [(false, Durability.ordered), (true, .ordered), (true, .fast)] {
+      let (folder, other) = (directory.path, elsewhere.path)
+      for path in [folder, other] {
+        try? FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(
+          atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      }
+      if isCache {
+        let cache = try directory.open { $0.durability = durability }
+        try cache.set(Data(count: 2 << 20), forKey: "large")
+        try cache.close()
+      }
+      try place(guise, at: name)
+      let before = try TreeImage(other)
+      let outcome = try BoundedProcess.run(
+        "CacheTestProcess",
+        input: [
+          "open \(folder) durability=\(durability.rawValue) wall=1800000000000000000", "set key v", "big large 2097152",
+          "flush", "sweep", "maintain", "get key", "close", "exit",
+        ])
+      let text: Comment = "\(isCache ? "a cache" : "no cache"), \(durability): \(outcome)"
+      #expect(outcome.isOrderly, text)
+      let after = try TreeImage(other)
+      #expect(before.losses(in: after) == [] && before.additions(in: after) == [], text)
+      // A hard link or a pipe may be replaced; a name that this durability does not use is a stray file.
+      let isUnused = isCache && (name == .new || durability != .fast && [.fastSession, .newFastSession].contains(name))
+      let isRefused = Self.refusals.contains { outcome.answers.first == "error \($0)" }
+      let isLink = guise == .link || guise == .danglingLink
+      #expect(isRefused || outcome.answers.filter { $0 != "ok" } == ["v"] && (!isLink || isUnused), text)
+    }
+  }
+
+  // MARK: A cache's directory
+
+  /// Excludes names at which the cache has its own file.
+  static let strays: [ForeignContent] = [.note, .hiddenFile, .folder, .new, .values, .journals, .quarantine]
+
+  /// Places a stray file, and returns a closure that expects it to be untouched.
+  private func place(_ stray: ForeignContent) throws -> (_ moment: String) throws -> Void {
+    try stray.place(in: directory.path)
+    let path = directory.path + "/" + stray.path
+    let before = try TreeImage(path)
+    return { moment in
+      let losses = before.losses(in: try TreeImage(path))
+      #expect(losses == [], "\(moment)")
+    }
+  }
+
+  @Test(arguments: strays, Durability.allCases)
+  func theCacheKeepsOpeningAndTheFileIsKept(_ stray: ForeignContent, _ durability: Durability) throws {
+    let made = try directory.open { $0.durability = durability }
+    try made.set("v", forKey: "key")
+    try made.set(Data(repeating: 7, count: 2 << 20), forKey: "large")
+    try made.close()
+    let expectKept = try place(stray)
+    // Late enough that unowned files would be swept.
+    let clock = ManualClock(now: Int64(Date().timeIntervalSince1970 * 1e9) + 86_400_000_000_000)
+    for round in 0..<4 {
+      if round > 1 {
+        // The second quarantine deletes the first.
+        var bytes = directory.contents("data.mdb")
+        for index in 8_192..<bytes.count { bytes[index] = 0x5A }
+        directory.write(bytes, to: "data.mdb")
+      }
+      let cache = try directory.open {
+        $0.durability = durability
+        $0.clock = .manual(clock)
+      }
+      #expect((cache.recovery != nil) == (round > 1))
+      try expectKept("opening \(round)")
+      if round == 0 {
+        #expect(try cache.value(String.self, forKey: "key") == "v")
+        #expect(try cache.value(Data.self, forKey: "large")?.count == 2 << 20)
+      }
+      try cache.set(Data(count: 3 << 20), forKey: "large")
+      try cache.flush()
+      // Runs maintenance, and more.
+      clock.advance(by: .seconds(61))
+      try cache.sweepValues()
+      try cache.trim(to: .count(0))
+      try cache.removeAll()
+      try cache.set("v", forKey: "key")
+      try cache.close()
+      try expectKept("round \(round)")
+    }
+  }
+
+  /// After a system crash `.fast` discards the cache's files, and only those.
+  @Test(arguments: strays) func aDiscardedFastCacheKeepsTheFile(_ stray: ForeignContent) throws {
+    let open = "open \(directory.path) durability=\(Durability.fast.rawValue)"
+    let first = try BoundedProcess.run("CacheTestProcess", input: [open, "set key v", "flush", "die"])
+    #expect(first.answers == ["ok", "ok", "ok"])
+    let expectKept = try place(stray)
+    let second = try BoundedProcess.run("CacheTestProcess", input: ["boot 7", open, "get key", "close", "exit"])
+    #expect(second.isOrderly && second.answers == ["ok", "ok", "nil", "ok"])
+    try expectKept("discarded")
+  }
+}
