@@ -1,6 +1,7 @@
 #if canImport(Glibc)
-  import Glibc
+  import Foundation
   import LMDB
+  import Platform
   import TestSupport
   import Testing
 
@@ -55,17 +56,6 @@
       #expect(try environment.value([1]) == [2])
     }
 
-    @Test func writersTakeTurns() throws {
-      let environment = try directory.open { $0.waits.otherProcesses = 5_000_000_000 }
-      defer { environment.close() }
-      try environment.put([0], [0])
-      let greedy = try process()
-      #expect(greedy.run("greedy 1") == "ok")
-      while try environment.value([1]) == nil {}
-      for round in 0..<200 { try environment.put([UInt8(round & 0xFF)], [2]) }
-      greedy.kill()
-    }
-
     @Test func anEnvironmentGoesOverToTheFilesThatAreThereNow() throws {
       let environment = try open()
       defer { environment.close() }
@@ -103,23 +93,62 @@
       let again = try open()
       #expect(again === environment)
       again.close()
-      #expect(openDescriptors(in: directory.path) == 4)
+      #expect(directory.openFiles == 4)
     }
 
-    @Test func aNewLockFileForTheSameDataIsAdoptedToo() throws {
-      let environment = try open()
+    @Test func writersTakeTurns() throws {
+      let environment = try directory.open { $0.waits.otherProcesses = 5_000_000_000 }
       defer { environment.close() }
-      try environment.put([1], [1])
-      unlink(directory.path + "/lock.mdb")
-      var options = Environment.Options()
-      options.mapSize = 64 << 20
-      options.syncMode = .noSync
-      let other = try Environment.openAnew(Directory(path: directory.path), options: options)
-      #expect(other !== environment)
-      try environment.adopt(other)
-      #expect(try environment.value([1]) == [1])
+      try environment.put([0], [0])
+      let greedy = try process()
+      #expect(greedy.run("greedy 1") == "ok")
+      #expect(try eventually { try environment.value([1]) != nil })
+      for round in 0..<200 { try environment.put([UInt8(round & 0xFF)], [2]) }
+      greedy.kill()
+    }
+
+    // MARK: Openings
+
+    /// A power cut may leave any bytes in a lock file.
+    @Test func whoIsAloneNeedsNoLockFile() throws {
+      let path = directory.makeDirectory("alone")
+      let environment = try directory.open("alone") { $0.usesLockFile = false }
       try environment.put([2], [1])
       #expect(try environment.value([1]) == [2])
+      #expect(throws: LMDBError.self) { try directory.open("alone") }
+      try environment.sync(force: true)
+      environment.close()
+      #expect(try Directory(path: path).names() == ["data.mdb"])
+      let again = try directory.open("alone")
+      #expect(try again.value([1]) == [2])
+      again.close()
+    }
+
+    @Test func anOpeningThatWaitsKeepsNobodyElseWaiting() throws {
+      let one = directory.makeDirectory("one")
+      _ = directory.makeDirectory("two")
+      // Stands for a process suspended while it changes the reader table.
+      try directory.open("one").close()
+      let locks = try #require(try FileLocks(directory: Directory(path: one)))
+      #expect(try locks.takeReaderTable(within: 0))
+      let (opened, group) = (Guarded(false), DispatchGroup())
+      inBackground(group) { [directory] in
+        do throws(LMDBError) {
+          let environment = try directory.open("one") { $0.waits.otherProcesses = 60_000_000_000 }
+          opened { $0 = true }
+          environment.close()
+        } catch { Issue.record(error) }
+      }
+      // Besides this test, it has the data file open, and waits.
+      #expect(eventually { directory.openFiles >= 2 })
+      let second = try directory.open("two")
+      try second.put([2], [1])
+      #expect(try second.value([1]) == [2])
+      second.close()
+      #expect(!opened.current)
+      locks.releaseReaderTable()
+      group.wait()
+      #expect(opened.current)
     }
   }
 #endif
