@@ -110,26 +110,5 @@
       try expect(found, 0..<(laterCommits == 0 ? 800 : 100))
       found.close()
     }
-
-    @Test func nothingIsDoneWhereItMustNotBe() throws {
-      let environment = try open()
-      try fill(environment, 0..<500)
-      try remove(environment, 0..<500)
-      try commitTwice(environment)
-      let before = try allocated
-      let progress = try environment.punchFreePages(within: .max) { false }
-      #expect(progress.bytes == 0 && progress.next == nil)
-      #expect(try allocated == before)
-      let session = FaultInjection.begin(
-        .directory(directory.path), [.init(.punchHole, returns: EOPNOTSUPP, count: .max)])
-      #expect { _ = try environment.punchFreePages(within: .max) } throws: {
-        ($0 as? LMDBError)?.code == .system(EOPNOTSUPP)
-      }
-      FaultInjection.end(session)
-      // Ends its transaction in any case.
-      try fill(environment, 0..<10)
-      try expect(environment, 0..<10)
-      environment.close()
-    }
   }
 #endif

@@ -44,45 +44,6 @@ import Testing
     #expect(info.mapSize > 64 << 20 && info.mapSize % info.main.pageSize == 0)
   }
 
-  @Test func growingWhileReadersAndAWriterRun() throws {
-    let environment = try directory.open { $0.mapSize = 1 << 20 }
-    defer { environment.close() }
-    for key in UInt8(1)...100 { try environment.put([UInt8](repeating: key, count: 500), [key]) }
-    let (isDone, reads) = (Guarded(false), Guarded(0))
-    concurrently(6) { index in
-      do {
-        switch index {
-        case 0:
-          for size in 2...60 {
-            // Every growth happens during reads.
-            let seen = reads.current
-            #expect(eventually { reads.current > seen + 2 || isDone.current })
-            try environment.growMap(to: size << 20)
-          }
-          isDone { $0 = true }
-        case 1:
-          while !isDone.current {
-            // Snapshots prevent page reuse, so the map may be full until it grows.
-            let failure = code { () throws(LMDBError) in try environment.put([UInt8](repeating: 1, count: 500), [1]) }
-            #expect(failure == nil || failure == .mapFull)
-            #expect(try environment.info().mapSize >= 1 << 20 && environment.lastTransactionID >= 100)
-          }
-        default:
-          while !isDone.current {
-            for key in UInt8(1)...100 where try environment.value([key]) != [UInt8](repeating: key, count: 500) {
-              Issue.record("another value")
-            }
-            reads { $0 += 1 }
-          }
-        }
-      } catch {
-        isDone { $0 = true }
-        Issue.record(error)
-      }
-    }
-    #expect(try environment.info().mapSize == 60 << 20)
-  }
-
   @Test func growingGivesUpOnAReadOrAWriteThatLasts() throws {
     let environment = try directory.open { $0.waits.map = 20_000_000 }
     defer { environment.close() }

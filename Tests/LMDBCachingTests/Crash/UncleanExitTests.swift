@@ -105,22 +105,4 @@ import Testing
     try CleanExitMark.makeVoid(in: place, durability: .ordered)
     #expect(try !write(wasVerified: false))
   }
-
-  /// A process that finds the file idle marks it; an active writer updates its own mark.
-  @Test func theMarkIsOfWhoWrites() throws {
-    let clock = ManualClock()
-    let cache = try directory.open { $0.clock = .manual(clock) }
-    try cache.set("v", forKey: "key")
-    try cache.flush()
-    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .run, wasVerified: true)
-    try cache.set("w", forKey: "key")
-    try cache.flush()
-    #expect(try !directory.isMarkedSound())
-    #expect(
-      eventually {
-        clock.advance(by: .seconds(2))
-        return (try? directory.isMarkedSound()) == true
-      })
-    try cache.close()
-  }
 }

@@ -47,20 +47,6 @@ import Testing
     try cache.close()
   }
 
-  /// Only the memory tier knows of these reads.
-  @Test func whatWasReadStays() throws {
-    let clock = ManualClock()
-    let cache = try directory.open { $0.clock = .manual(clock) }
-    let entries = try fill(cache.withoutMemory)
-    clock.advance(by: .seconds(1_000))
-    let read = entries.prefix(2_000)
-    for entry in read { #expect(try cache.value(Int.self, forKey: entry.key) == entry.cost) }
-    try cache.trim(to: .count(3_000))
-    try expect(cache.withoutMemory, Array(read) + Array(entries.suffix(1_000)))
-    for entry in read { #expect(try cache.value(Int.self, forKey: entry.key) == entry.cost) }
-    try cache.close()
-  }
-
   @Test func whatHasExpiredGoesFirst() throws {
     let clock = ManualClock()
     let cache = try directory.openDisk { $0.clock = .manual(clock) }

@@ -88,25 +88,6 @@ import Testing
 
   // MARK: Readers
 
-  @Test func aSnapshotOfAnotherProcessMissesNothing() throws {
-    let cache = try values.open()
-    let text = String(repeating: "x", count: 5_000)
-    try cache.set(text, forKey: "text")
-    try cache.flush()
-    let other = try cacheProcess()
-    #expect(other.run("open \(directory.path)") == "ok")
-    #expect(other.run("snapshot text") == "held")
-    try cache.removeAll()
-    try cache.flush()
-    try cache.sweepValues()
-    #expect(other.run("release") == text)
-    try cache.sweepValues()
-    #expect(directory.segments.isEmpty)
-    #expect(other.run("get text") == "nil")
-    #expect(other.run("close") == "ok")
-    try cache.close()
-  }
-
   /// A segment seen before its record was committed may become used and unused before the next scan.
   @Test func aSnapshotMissesNothingOfWhatWasLookedAtBefore() throws {
     let cache = try values.open { neverCommitting(&$0) }

@@ -71,19 +71,5 @@
       try expect(reopened, 0..<13_000)
       try reopened.close()
     }
-
-    /// Even occasional small writes keep the blocks.
-    @Test func whatIsInUseIsKept() throws {
-      let cache = try open()
-      try grow(cache)
-      for number in 0..<20 {
-        try cache.set(value(number), forKey: "key\(number)")
-        try cache.flush()
-        clock.advance(by: .seconds(2))
-        try cache.store.onWriterThread { .success(()) }
-      }
-      #expect(try allocated > 12 << 20)
-      try cache.close()
-    }
   }
 #endif

@@ -63,38 +63,4 @@ import Testing
       #expect(try Self.contents(copy) == ["base": "committed", "key1": "one", "key2": "base"], "cut at \(cut)")
     }
   }
-
-  @Test func aBatchWhoseEndIsMissingNeverHappened() throws {
-    let (crashed, name) = try crashed { cache in
-      try cache.set("before", forKey: "key1")
-      // Like `write`, without waiting for the commit.
-      let batch = BatchFrames(isAwaited: false)
-      for index in 0..<4 {
-        try ValueArchiver.withArchive(of: "batch") { (format, bytes) throws(CacheError) in
-          try CacheKey.with("key\(index)") { (key) throws(CacheError) in
-            let header = try cache.store.header(for: key, format, bytes, expires: 0, cost: nil)
-            try cache.store.put(key, header: header, payload: bytes, through: .none, into: batch)
-          }
-        }
-      }
-      cache.store.journal.lock.withLock {
-        var stamp = cache.store.journal.state.stamps.last
-        cache.store.journal.state.active?.append(batch) { _ in
-          stamp += 1
-          return stamp
-        }
-      }
-    }
-    let whole = crashed.contents(name)
-    let frames = Self.frames(whole)
-    #expect(frames.count == 5)
-    for count in 1...4 {
-      var cut = whole
-      for index in frames[count].range.lowerBound..<frames[4].range.upperBound { cut[index] = 0 }
-      let copy = crashed.copy()
-      copy.write(cut, to: name)
-      #expect(try Self.contents(copy) == ["base": "committed", "key1": "before", "key2": "base"], "\(count)")
-    }
-    #expect(try Self.contents(crashed)["key3"] == "batch")
-  }
 }

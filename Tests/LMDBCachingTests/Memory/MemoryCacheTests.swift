@@ -4,6 +4,24 @@ import Testing
 
 @Suite struct MemoryCacheTests {
 
+  struct Clash: Hashable, Sendable {
+    let number: Int
+    func hash(into hasher: inout Hasher) {}
+  }
+
+  @Test func keysOfOneHashAreToldApart() {
+    let cache = MemoryCache<Clash, Int>()
+    for number in 0..<500 { cache.set(number, forKey: Clash(number: number)) }
+    for number in stride(from: 0, to: 500, by: 3) {
+      #expect(cache.removeValue(forKey: Clash(number: number)) == number)
+    }
+    for number in 0..<500 {
+      #expect(cache.value(forKey: Clash(number: number)) == (number % 3 == 0 ? nil : number))
+    }
+    cache.trim(to: .count(10))
+    #expect((0..<500).filter { cache.contains(Clash(number: $0)) }.count == 10)
+  }
+
   @Test(arguments: [1, 2, 7, 100, 1_000, 20_000]) func countLimitHoldsAfterEverySet(limit: Int) {
     let cache = MemoryCache<Int, Int>(countLimit: limit)
     var random = SeededRandom(UInt64(limit))

@@ -92,36 +92,6 @@ import Testing
     #expect(try DataFileVerifier.checkMeta(directory: directory.path)?.isWhole == false)
   }
 
-  @Test(arguments: [UInt64](1...6)) func whateverIsWrittenStaysSound(_ seed: UInt64) throws {
-    var random = SeededRandom(seed)
-    let environment = try directory.open { $0.mapSize = 256 << 20 }
-    defer { environment.close() }
-    var keys: [[UInt8]] = []
-    for round in 0..<60 {
-      let write = try environment.beginWrite()
-      for _ in 0..<Int.random(in: 1...120, using: &random) {
-        if let key = keys.randomElement(using: &random), Int.random(in: 0..<3, using: &random) == 0 {
-          _ = try write.remove(key)
-        } else {
-          let key =
-            Bool.random(using: &random)
-            ? bytes("key \(Int.random(in: 0..<400, using: &random))")
-            : random.bytes(Int.random(in: 1...511, using: &random))
-          let sizes = [0, 1, 40, 1_000, 2_030, 4_080, 4_081, 20_000, 100_000]
-          let size = sizes.randomElement(using: &random)!
-          try write.put([UInt8](repeating: UInt8(round), count: size), key)
-          keys.append(key)
-        }
-      }
-      if Int.random(in: 0..<20, using: &random) == 0 { try write.removeAll() }
-      if Int.random(in: 0..<10, using: &random) == 0 { write.abort() } else { try write.commit() }
-      let file = try verify()
-      #expect(file?.entries == (try environment.info().main.entries))
-      // LMDB may leak pages of values that one transaction wrote and removed: lost space, not damage.
-      #expect(file != nil)
-    }
-  }
-
   // MARK: Damage
 
   /// Three levels, large values, and free pages.
