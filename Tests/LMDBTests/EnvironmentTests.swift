@@ -256,28 +256,6 @@ import Testing
     #expect(directory.openFiles == 0)
   }
 
-  @Test(arguments: [FaultInjection.Call.envOpen, .envCreate, .txnBegin, .dbiOpen])
-  func whatCannotBeOpenedIsTriedAgain(_ call: FaultInjection.Call) throws {
-    let tracking = FaultInjection.begin(here)
-    defer { FaultInjection.end(tracking) }
-    let environment = try directory.open()
-    try environment.put([1], [1])
-    loseMap(environment)
-    FaultInjection.with(here, .init(call, returns: ENOSPC)) {
-      #expect(code { () throws(LMDBError) in try environment.reopen() } == .noSpace)
-    }
-    #expect(code { () throws(LMDBError) in _ = try environment.beginWrite() } == .panic)
-    #expect(directory.openFiles == 0)
-    // Openers get the same, still unusable environment.
-    #expect(try directory.open() === environment)
-    environment.close()
-    try environment.reopen()
-    #expect(try environment.value([1]) == [1])
-    environment.close()
-    #expect(code { () throws(LMDBError) in try environment.reopen() } == .closed)
-    #expect(FaultInjection.report(tracking).openHandles == 0)
-  }
-
   @Test func aSnapshotOrDamageKeepsItAsItIs() throws {
     let environment = try directory.open { $0.waits.adoption = 1_000_000 }
     defer { environment.close() }

@@ -8,28 +8,6 @@ import Testing
   let directory = TemporaryDirectory()
   var here: FaultInjection.Scope { .directory(directory.path) }
 
-  static let statuses: [(Int32, LMDBError.Code)] = [
-    (EIO, .ioError), (ENOSPC, .noSpace), (-30795, .panic), (-30792, .mapFull), (-30796, .corrupted),
-  ]
-
-  @Test(
-    arguments: [
-      .envCreate, .envSetMapSize, .envSetMaxReaders, .envSetMaxDatabases, .envOpen, .envStat, .envGetDescriptor,
-      .txnBegin, .dbiOpen,
-    ] as [FaultInjection.Call], statuses)
-  func aFailedOpenLeavesNothing(call: FaultInjection.Call, status: (Int32, LMDBError.Code)) throws {
-    let session = FaultInjection.begin(here, [.init(call, returns: status.0, count: .max)])
-    let failure = #expect(throws: LMDBError.self) { try directory.open { $0.maxDatabases = 1 }.close() }
-    let report = FaultInjection.end(session)
-    #expect(failure?.code == status.1 && failure?.status == status.0 && failure?.operation == call.rawValue)
-    #expect(failure?.description.contains(call.rawValue) == true && failure?.message.isEmpty == false)
-    #expect(report.triggered == 1 && report.openHandles == 0)
-    #expect(directory.openFiles == 0)
-    let environment = try directory.open()
-    try environment.put([1], [1])
-    environment.close()
-  }
-
   @Test(arguments: [FaultInjection.Call.put, .del, .drop, .cursorPut]) func aFailedWriteDoomsItsTransaction(
     _ call: FaultInjection.Call
   ) throws {

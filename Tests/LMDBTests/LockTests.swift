@@ -14,36 +14,6 @@
 
     private func process() throws -> ChildProcess { try ChildProcess("LMDBTestProcess", [directory.path]) }
 
-    @Test(arguments: [true, false]) func aSuspendedWriterIsWaitedForWithAnEnd(_ isContinued: Bool) throws {
-      let environment = try open()
-      defer { environment.close() }
-      try environment.put([1], [1])
-      let writer = try process()
-      #expect(writer.run("stop 2") == "stopping")
-      writer.awaitSuspension()
-      for _ in 0..<3 {
-        do throws(LMDBError) {
-          try environment.put([3], [1])
-          Issue.record("two writers")
-        } catch {
-          #expect(error.code == .lockTimeout)
-          #expect(error.message.contains("kill -CONT \(writer.identifier)"))
-        }
-      }
-      #expect(code { () throws(LMDBError) in _ = try environment.checkReaders() } == nil)
-      #expect(try environment.value([1]) == [1])
-      #expect(try process().run("get") == "1")
-      if isContinued {
-        writer.resume()
-        #expect(writer.readLine() == "ok")
-      } else {
-        writer.kill()
-      }
-      #expect(try environment.value([1]) == [isContinued ? 2 : 1])
-      try environment.put([3], [1])
-      #expect(try environment.value([1]) == [3])
-    }
-
     @Test func aDeletedLockFileDoesNotMakeASecondWriter() throws {
       let environment = try open()
       defer { environment.close() }

@@ -140,7 +140,7 @@
         #expect(found == nil)
       }
       #expect(other.run("get") == "7")
-      // A killed process leaves no slot behind either, and nobody makes the table larger.
+      // A killed process leaves no slot behind either, and no process makes the table larger.
       #expect(holder.run("hold 8") == "holding")
       holder.kill()
       #expect(other.run("snapshots 10") == "ok")

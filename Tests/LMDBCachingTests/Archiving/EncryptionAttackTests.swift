@@ -196,24 +196,6 @@
       #expect(try cache.count == 0)
       try cache.close()
     }
-
-    #if Compression
-      @Test func aCompressedValueIsNotHandedOutAsTheValue() throws {
-        let text = Data(String(repeating: "all work and no play ", count: 100).utf8)
-        let cache = try open(ZstandardCompression(), encryption())
-        try cache.set(text, forKey: "key")
-        try cache.close()
-        let original = try intruder.record("key")
-        #expect(original.transforms == [1, 16])
-        for list in [[16], [16, 1]] as [[UInt8]] {
-          try intruder.change("key") {
-            $0 = original
-            $0.transforms = list
-          }
-          try expect(.decodingFailed, ZstandardCompression(), encryption())
-        }
-      }
-    #endif
   }
 
   private struct Mirrored: ValueTransform {

@@ -164,7 +164,7 @@ import Testing
         try! FileManager.default.removeItem(atPath: directory.path)
         // The first transaction does this.
         try store.place.bringFilesIntoPlace()
-        if fails { throw CacheError(.noSpace, "There is no room for what a dead process wrote.") }
+        if fails { throw CacheError(.noSpace, "The disk is full.") }
       }
     }
     #expect(code == (fails ? .noSpace : nil))
@@ -189,7 +189,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// A backup restored while another caller waits to open the cache is what that caller opens.
+    /// A caller that waits while a backup is restored opens the backup.
     @Test func anOpeningThatHasWaitedOpensWhatIsThereThen() throws {
       let (other, former) = (CacheDirectory(), CacheDirectory())
       for (place, value) in [(directory, "old"), (other, "new")] {

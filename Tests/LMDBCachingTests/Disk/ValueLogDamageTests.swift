@@ -96,27 +96,6 @@ import Testing
     try cache.close()
   }
 
-  /// A damaged value is not moved, and is checked once.
-  @Test func aDamagedValueKeepsItsSegment() throws {
-    let cache = try values.open()
-    try values.fill(cache, 0..<10)
-    try cache.flush()
-    let segment = directory.segments[0]
-    var contents = directory.contents(segment)
-    let place = try #require(contents.range(of: values.value(4)))
-    contents[place.lowerBound + 10] ^= 1
-    let file = try FileHandle(forWritingTo: directory.url(segment))
-    try file.write(contentsOf: contents)
-    try file.close()
-    for number in 0..<10 where number != 4 && number != 8 { try cache.removeValue(forKey: "key\(number)") }
-    try cache.flush()
-    try cache.sweepValues()
-    try values.expect(cache, [8])
-    #expect(errorCode { _ = try cache.value(Data.self, forKey: "key4") } == .corruptedRecord)
-    #expect(directory.segments.contains(segment))
-    try cache.close()
-  }
-
   /// A forged record may point anywhere; in a sparse file even to what memory could not hold.
   @Test(arguments: [1 << 20, 1 << 32, 1 << 40, 1 << 62, .max - 64] as [Int], [false, true])
   func aPointerToMoreThanThereIsIsDamage(_ length: Int, _ isThere: Bool) throws {

@@ -17,7 +17,7 @@ import Testing
     try ValueFolder(cache: cache.store.place.directory).segments().reduce(0) { $0 + $1.size }
   }
 
-  /// By a sweep, or by the writer thread's rounds.
+  /// A sweep gives it back, and so do the writer thread's rounds.
   @Test(arguments: Durability.allCases, [true, false])
   func spaceIsGivenBack(_ durability: Durability, _ isSwept: Bool) throws {
     let cache = try values.open { $0.durability = durability }

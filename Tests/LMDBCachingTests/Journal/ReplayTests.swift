@@ -61,7 +61,7 @@ import Testing
   enum Successor { case set, removal, removalOfAll }
 
   /// A crash between a commit and the end of its journal leaves it under its name, and commits are known by the
-  /// journal's mark. After a close, or under another name, only the stamps show what was applied.
+  /// journal's mark. After a close, or under another name, only the stamps tell the applied writes.
   @Test(arguments: [
     (Successor.set, true, false), (.removal, true, false), (.removalOfAll, true, false), (.set, false, false),
     (.set, false, true), (.removalOfAll, false, false), (.removalOfAll, false, true),

@@ -44,38 +44,40 @@ import Testing
 
   private func steps(_ occasion: Occasion, _ action: String) -> Steps {
     func maybe(_ answer: String) -> ProcessScript.Answer { unlessClosed(answer, action) }
+    let acted = ("acted", ProcessScript.Answer.text("acted"))
+    var steps: Steps = []
     switch occasion {
-    case .recovery: return [("set key v", maybe("ok")), ("get key", maybe("v"))]
-    case .replay: return [("get theirs", action == "openSame" ? .oneOf(["v", "of the other"]) : maybe("v"))]
+    case .recovery: steps = [("set key v", maybe("ok")), ("get key", maybe("v"))]
+    case .replay: steps = [("get theirs", action == "openSame" ? .oneOf(["v", "of the other"]) : maybe("v"))]
     case .growingMap:
-      return [("set key v", .ok)] + (0..<30).map { ("big k\($0) 100000", maybe("ok")) }
-        + [
-          ("flush", maybe("ok")), ("acted", .text("acted")), ("get key", maybe("v")), ("isbig k29 100000", maybe("ok")),
-        ]
+      steps = [("set key v", .ok)]
+      for index in 0..<30 { steps.append(("big k\(index) 100000", maybe("ok"))) }
+      steps += [("flush", maybe("ok")), acted, ("get key", maybe("v")), ("isbig k29 100000", maybe("ok"))]
     case .lostFiles:
-      return [
-        ("set key v", .ok), ("flush", .ok), ("loseData", .ok), ("set key w", .ok), ("flush", maybe("ok")),
-        ("acted", .text("acted")), ("get key", maybe("w")), ("set key x", maybe("ok")),
+      steps = [
+        ("set key v", .ok), ("flush", .ok), ("loseData", .ok), ("set key w", .ok), ("flush", maybe("ok")), acted,
+        ("get key", maybe("w")), ("set key x", maybe("ok")),
       ]
     #if os(Linux)
       case .failedCommit:
         let failed = ProcessScript.Answer.oneOf(["ok", "error notCommitted", "error noSpace", "error closed"])
-        return [("set key v", .ok), ("flush", .ok), ("filelimit 65536", .ok)]
-          + (0..<20).map { ("big k\($0) 100000", failed) }
-          + [
-            ("flush", failed), ("acted", .text("acted")), ("filelimit 1099511627776", .ok), ("settle", maybe("ok")),
-            ("get key", maybe("v")),
-          ]
+        steps = [("set key v", .ok), ("flush", .ok), ("filelimit 65536", .ok)]
+        for index in 0..<20 { steps.append(("big k\(index) 100000", failed)) }
+        steps += [
+          ("flush", failed), acted, ("filelimit 1099511627776", .ok), ("settle", maybe("ok")), ("get key", maybe("v")),
+        ]
       // Maintenance has no caller to throw to.
       case .failedTrim:
-        return [("set key v", .ok)] + (0..<300).map { ("setfor k\($0) v\($0) 1000000000", .ok) }
-          + [
-            ("flush", .ok), ("filelimit 12288", .ok), ("maintain", maybe("ok")), ("acted", .text("acted")),
-            ("filelimit 1099511627776", .ok), ("set key w", maybe("ok")), ("advance 60000000000", .ok),
-            ("settle", maybe("ok")), ("get key", maybe("w")),
-          ]
+        steps = [("set key v", .ok)]
+        for index in 0..<300 { steps.append(("setfor k\(index) v\(index) 1000000000", .ok)) }
+        steps += [
+          ("flush", .ok), ("filelimit 12288", .ok), ("maintain", maybe("ok")), acted,
+          ("filelimit 1099511627776", .ok), ("set key w", maybe("ok")), ("advance 60000000000", .ok),
+          ("settle", maybe("ok")), ("get key", maybe("w")),
+        ]
     #endif
     }
+    return steps
   }
 
   @Test(arguments: Occasion.allCases, actions) func aLogHandlerMayUseTheCache(_ occasion: Occasion, _ action: String)

@@ -72,26 +72,4 @@ import Testing
     }
     #expect(names.contains("data.mdb"))
   }
-
-  /// A common way to put caches on other volumes.
-  @Test func aLinkToADirectoryIsThatDirectory() throws {
-    let link = directory.path + "/link"
-    try FileManager.default.createDirectory(
-      atPath: directory.path + "/real", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory.path + "/real")
-    let real = try LMDBCache(directory: directory.url("real"), configuration: CacheDirectory.configuration())
-    let linked = try LMDBCache(directory: URL(fileURLWithPath: link), configuration: CacheDirectory.configuration())
-    #expect(linked.directory == real.directory)
-    try real.set("v", forKey: "key")
-    #expect(try linked.value(String.self, forKey: "key") == "v")
-    try linked.set("w", forKey: "key")
-    #expect(try real.value(String.self, forKey: "key") == "w")
-    try real.flush()
-    let outcome = try BoundedProcess.run(
-      "CacheTestProcess", input: ["open \(link)", "get key", "set key x", "close", "exit"])
-    #expect(outcome.answers == ["ok", "w", "ok", "ok"])
-    #expect(try real.value(String.self, forKey: "key") == "x")
-    try real.close()
-    try linked.close()
-  }
 }

@@ -3,8 +3,8 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Files that are not the cache's, in its directory or in place of its files. The trial `foreign-files` draws them;
-/// here is each of them once.
+/// Foreign files in a cache's directory, some of which replace its files. The trial `foreign-files` draws them; these
+/// tests try each of them once.
 @Suite struct ForeignFileTests {
   let directory = CacheDirectory()
   let elsewhere = CacheDirectory()
@@ -14,7 +14,7 @@ import Testing
   private func answer(_ durability: Durability) -> CacheError.Code? {
     errorCode {
       let cache = try directory.open { $0.durability = durability }
-      // What a cache does in its own directory.
+      // A cache writes, sweeps and removes in its directory.
       try cache.set(Data(count: 2 << 20), forKey: "large")
       try cache.set("v", forKey: "key")
       try cache.flush()
@@ -67,7 +67,7 @@ import Testing
     let files =
       name.isFolder ? ["letter.txt", "0123456789abcdef.journal", "data.mdb"].map { "victim/" + $0 } : ["victim"]
     for file in files {
-      elsewhere.write(Data("The victim's, and nobody else's.\n".utf8), to: file)
+      elsewhere.write(Data("The victim's.\n".utf8), to: file)
       let long = Date(timeIntervalSince1970: 1_000_000_000)
       try FileManager.default.setAttributes([.modificationDate: long], ofItemAtPath: elsewhere.path + "/" + file)
     }
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  /// Alone in a directory, and in place of a cache's file.
+  /// Alone in a directory, or as a replacement of a cache's file.
   @Test(arguments: Name.allCases, Guise.allCases)
   func isNeitherFollowedNorWaitedAt(_ name: Name, _ guise: Guise) throws {
     if name.isFolder && guise == .hardLink { return }

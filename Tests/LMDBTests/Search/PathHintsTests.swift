@@ -8,7 +8,7 @@ import Testing
     withUnsafeBytes(of: index) { TreeKey($0).hash }
   }
 
-  /// It grows with what is looked for, keeps nearly every recent hint on the way, and has a limit.
+  /// The table grows with the keys, keeps nearly every recent hint on the way, and has a limit.
   @Test func growsUpToALimit() {
     let hints = PathHints()
     #expect(hints.path(Self.hash(1)) == nil)

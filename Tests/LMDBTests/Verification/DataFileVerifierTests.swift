@@ -370,7 +370,7 @@ import Testing
     .finding(DataFileFinding(.meta, page: 0, "transactions \(number) and \(number + 3) do not follow each other"))
   }
 
-  /// What each look finds differently is not believed, and two equal readings may be chance.
+  /// Findings that change are not believed, and two equal ones may be chance.
   @Test func onlyWhatStaysIsBelieved() throws {
     var looks = 0
     let result = try DataFileVerifier.settled(pause: 0) { () throws(DataFileError) in
