@@ -43,11 +43,6 @@ import Testing
     }
     #expect(error.code == .lockTimeout)
     #expect(error.message.contains("kill -CONT \(writer.identifier)"))
-    // More than the journal holds; the rest goes to memory.
-    for index in 0..<40 {
-      try bounded { try cache.set(Data(repeating: UInt8(index), count: 40_000), forKey: "large\(index)") }
-    }
-    #expect(try cache.value(Data.self, forKey: "large39")?.first == 39)
     let other = try cacheProcess()
     #expect(bounded { other.run("open \(directory.path) locktimeout=200") } == "ok")
     #expect(bounded { other.run("get first") } == "committed")

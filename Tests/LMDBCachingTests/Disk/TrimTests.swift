@@ -47,18 +47,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func whatHasExpiredGoesFirst() throws {
-    let clock = ManualClock()
-    let cache = try directory.openDisk { $0.clock = .manual(clock) }
-    let entries = try fill(cache)
-    for entry in entries.suffix(30_000) { try cache.set(1, forKey: entry.key, expires: .after(.seconds(60))) }
-    clock.advance(by: .seconds(61))
-    try cache.trim(to: .count(15_000))
-    try expect(cache, entries.prefix(15_000))
-    #expect(cache.statistics.expirations == 30_000)
-    try cache.close()
-  }
-
   /// Regular use prolongs an entry's life in proportion.
   @Test func whatIsUsedAgainAndAgainStaysLonger() throws {
     let clock = ManualClock()

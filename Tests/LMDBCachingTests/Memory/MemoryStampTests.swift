@@ -46,27 +46,6 @@ import Testing
     #expect(value == 3)
   }
 
-  /// A late value is released without a lock.
-  @Test func aLateValueMayUseTheStoreAsItGoes() {
-    let store = MemoryCache<String, LastWish>(keepsStamps: true)
-    store.setRelease(asynchronously: false, onMainThread: false)
-    let hash = hash
-    let count = Guarded(0)
-    let hasEnded = finishes {
-      let late: () -> LastWish = {
-        LastWish { [weak store] in
-          _ = store?.contains("key", hash: hash)
-          count { $0 += 1 }
-        }
-      }
-      let token = store.token(hash: hash)!
-      store.remove("key", hash: hash, stamp: 20)
-      _ = store.insert("key", hash: hash, value: late(), stamp: 10)
-      _ = store.promote("key", hash: hash, value: late(), stamp: 10, token: token)
-    }
-    #expect(hasEnded && count.current == 2)
-  }
-
   @Test func aRemovalOfEverythingKeepsNewerEntries() {
     _ = store.insert("key", hash: hash, value: 1, stamp: 10)
     let other = store.hash(of: "other")

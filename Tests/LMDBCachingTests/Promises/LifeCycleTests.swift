@@ -46,29 +46,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func anOpeningNeverWaitsForAnotherDirectory() throws {
-    let held = CacheDirectory()
-    let holder = try cacheProcess()
-    holder.send("stopopening \(held.path)")
-    #expect(holder.readLine() == "stopping")
-    holder.awaitSuspension()
-    let (group, isOver) = (DispatchGroup(), Guarded(false))
-    inBackground(group) {
-      #expect(errorCode { try held.open { $0.disk.lockTimeout = .seconds(60) }.close() } == nil)
-      isOver { $0 = true }
-    }
-    #if os(Linux)
-      // The held opening has begun once its directory is open.
-      #expect(eventually { held.openFiles().contains("") })
-    #endif
-    let cache = try directory.open()
-    try cache.set("v", forKey: "key")
-    try cache.close()
-    #expect(!isOver.current)
-    holder.resume()
-    group.wait()
-  }
-
   @Test func aRenamedDirectoryAndANewOneInItsPlaceAreTwoCaches() throws {
     let (old, moved) = (directory.path + "/cache", directory.path + "/moved")
     func open() throws -> LMDBCache {
