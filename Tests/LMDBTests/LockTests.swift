@@ -26,46 +26,6 @@
       #expect(try environment.value([1]) == [2])
     }
 
-    @Test func anEnvironmentGoesOverToTheFilesThatAreThereNow() throws {
-      let environment = try open()
-      defer { environment.close() }
-      try environment.put([1], [1])
-      try environment.put([2], [1])
-      #expect(try environment.displacement().isEmpty)
-      let old = (environment.files, environment.lastPosition())
-      unlink(directory.path + "/data.mdb")
-      #expect(try environment.displacement() == .data)
-      unlink(directory.path + "/lock.mdb")
-      #expect(try environment.displacement() == [.data, .lockFile])
-      var options = Environment.Options()
-      options.mapSize = 64 << 20
-      options.syncMode = .noSync
-      // A snapshot stays with one file.
-      let other = try Environment.openAnew(Directory(path: directory.path), options: options)
-      try environment.withReadTransaction { (transaction) throws(LMDBError) in
-        #expect(code { () throws(LMDBError) in try environment.adopt(other) } == .busy)
-        #expect(try transaction.value([1]) == [2])
-      }
-      try other.put([7], [3])
-      try environment.adopt(other)
-      #expect(other.isClosed)
-      #expect(environment.files != old.0)
-      #expect(environment.lastPosition() > old.1)
-      #expect(environment.lastTransactionID == 1)
-      #expect(try environment.value([1]) == nil)
-      #expect(try environment.value([3]) == [7])
-      try environment.put([8], [3])
-      try environment.withReadTransaction { (transaction) throws(LMDBError) in
-        #expect(environment.position(of: transaction) == environment.lastPosition())
-        #expect(transaction.id == 2)
-      }
-      #expect(try environment.displacement().isEmpty)
-      let again = try open()
-      #expect(again === environment)
-      again.close()
-      #expect(directory.openFiles == 4)
-    }
-
     @Test func writersTakeTurns() throws {
       let environment = try directory.open { $0.waits.otherProcesses = 5_000_000_000 }
       defer { environment.close() }

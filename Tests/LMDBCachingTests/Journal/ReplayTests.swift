@@ -18,39 +18,17 @@ import Testing
     return (crashed, crashed.path + "/" + crashed.journals[0])
   }
 
-  private static func identifier(_ path: String) -> UInt64 {
-    JournalName.identifier(of: (path as NSString).lastPathComponent) ?? 0
-  }
-
-  @Test func aJournalWhoseReplayDiedBeforeItsRemovalIsNotReplayedAgain() throws {
-    let (crashed, path) = try directoryWithOrphan()
-    let contents = crashed.contents(crashed.journals[0])
-    let name = crashed.journals[0]
-    try FileManager.default.removeItem(atPath: path)
-    // A manual clock disables the periodic search for journals.
-    let cache = try crashed.open { $0.clock = .manual(ManualClock(now: 2_000_000_000_000_000_000)) }
-    crashed.write(contents, to: name)
-    let store = cache.store
-    let replayed = try store.onWriterThread {
-      outcome { () throws(CacheError) in
-        let orphan = try calling("") { () throws(SystemError) -> OrphanedJournal? in
-          try JournalFolder(cache: store.place.directory).orphan(Self.identifier(path))
-        }
-        guard let orphan else { return 0 }
-        return try store.peers.apply(orphan)
-      }
+  @Test func theMarkOfCommitsGoesWithItsJournal() throws {
+    for _ in 0..<5 {
+      let cache = try directory.open()
+      try cache.set(1, forKey: "key")
+      try cache.flush()
+      try cache.close()
     }
-    #expect(replayed == 1)
-    #expect(try cache.value(String.self, forKey: "key") == "v")
-    try cache.removeValue(forKey: "key")
-    try cache.flush()
-    try store.onWriterThread { .success(store.peers.takeOver()) }
-    #expect(try cache.value(String.self, forKey: "key") == nil)
-    #expect(try cache.count == 0)
-    #expect(!crashed.journals.contains(name))
-    try store.onWriterThread { outcome { () throws(CacheError) in try store.sweepCommittedStamps() } }
-    // Only the cache's own record and its journal's mark remain.
-    let count = try store.environment.withReadTransaction { (transaction) throws(LMDBError) in
+    let cache = try directory.open()
+    try cache.store.sweepCommittedStamps()
+    // The entry, and the cache's own record.
+    let count = try cache.store.environment.withReadTransaction { (transaction) throws(LMDBError) in
       Int(try transaction.statistics().entries)
     }
     #expect(count == 2)
