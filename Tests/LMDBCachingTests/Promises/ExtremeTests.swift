@@ -9,6 +9,17 @@ import Testing
 
   // MARK: Sizes and costs
 
+  @Test func theLongestKeyAndValue() throws {
+    let failures = try ProcessScript([
+      ("open \(directory.path)", .ok), ("set stays v", .ok), ("key \(16 << 20) k", .ok),
+      ("refusedkey \(16 << 20 + 1)", .ok),
+      // The bytes are never read, and need no memory.
+      ("huge \(1 << 32)", .ok), ("huge \(1 << 33)", .ok), ("get stays", .text("v")), ("count", .text("1")),
+      ("close", .ok),
+    ]).failures(within: 120)
+    #expect(failures == [])
+  }
+
   /// Costs whose sum overflows 64 bits.
   @Test(arguments: [1, 2, 5]) func theSumOfCostsComesBackFromItsGreatestValue(_ count: Int) throws {
     var cache = try directory.open()
