@@ -1,5 +1,5 @@
+import Foundation
 import LMDB
-import Platform
 import TestSupport
 import Testing
 
@@ -12,12 +12,9 @@ import Testing
   @Test(arguments: ["data.mdb", "lock.mdb"], Intruder.allCases)
   func nothingButAFileOfItsOwnIsOpened(_ name: String, _ intruder: Intruder) throws {
     let own = directory.makeDirectory("own")
-    let victim = directory.path + "/victim"
-    let descriptor = creat(victim, 0o600)
-    let content = [UInt8](repeating: 65, count: 10_000)
-    #expect(write(descriptor, content, content.count) == content.count)
-    #expect(fsync(descriptor) == 0)
-    let path = own + "/" + name
+    let (victim, path) = (directory.path + "/victim", own + "/" + name)
+    let content = Data(repeating: 65, count: 10_000)
+    try content.write(to: URL(fileURLWithPath: victim))
     switch intruder {
     case .link: #expect(symlink(victim, path) == 0)
     case .danglingLink: #expect(symlink(victim + ".none", path) == 0)
@@ -26,33 +23,12 @@ import Testing
     case .fifo: #expect(mkfifo(path, 0o600) == 0)
     }
     for isReadOnly in [false, true] {
-      do throws(LMDBError) {
-        var options = Environment.Options()
-        options.mapSize = 64 << 20
-        options.isReadOnly = isReadOnly
-        if isReadOnly, name == "lock.mdb" {
-          let made = creat(own + "/data.mdb", 0o600)
-          #expect(made >= 0)
-          close(made)
-        }
-        try Environment.open(directory: own, options: options).close()
-        Issue.record("opened")
-      } catch {
-        #expect(error.code == .foreignFile)
-        #expect(error.message.contains(path))
-      }
+      if isReadOnly, name == "lock.mdb" { try Data().write(to: URL(fileURLWithPath: own + "/data.mdb")) }
+      let error = #expect(throws: LMDBError.self) { try directory.open("own") { $0.isReadOnly = isReadOnly }.close() }
+      #expect(error?.code == .foreignFile && error?.message.contains(path) == true)
     }
-    var status = stat()
-    #expect(fstat(descriptor, &status) == 0)
-    #expect(status.st_size == 10_000)
-    #expect(access(victim + ".none", F_OK) != 0)
-    #expect(openDescriptors(in: own) == 0)
     if name == "data.mdb" {
-      let error = #expect(throws: DataFileError.self) {
-        if try DataFileVerifier.verify(directory: own) == nil {
-          throw DataFileError.unreadable(.init(code: .busy, operation: ""))
-        }
-      }
+      let error = #expect(throws: DataFileError.self) { _ = try DataFileVerifier.verify(directory: own) }
       switch (intruder, error) {
       // Reading a hard-linked file is harmless.
       case (.hardLink, .finding): break
@@ -60,12 +36,17 @@ import Testing
       default: Issue.record("\(String(describing: error))")
       }
     }
-    close(descriptor)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: victim)) == content)
+    #expect(access(victim + ".none", F_OK) != 0 && directory.openFiles == 0)
     #expect(unlink(path) == 0 || rmdir(path) == 0)
-    var options = Environment.Options()
-    options.mapSize = 64 << 20
-    let environment = try Environment.open(directory: own, options: options)
+    let environment = try directory.open("own")
     try environment.put([1], [1])
     environment.close()
+    // A file of another program.
+    if name == "data.mdb" {
+      try content.write(to: URL(fileURLWithPath: path))
+      #expect(code { () throws(LMDBError) in _ = try directory.open("own") } == .invalid)
+      #expect(directory.openFiles == 0)
+    }
   }
 }

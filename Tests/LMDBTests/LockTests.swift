@@ -1,6 +1,7 @@
 #if canImport(Glibc)
-  import Glibc
+  import Foundation
   import LMDB
+  import Platform
   import TestSupport
   import Testing
 
@@ -12,36 +13,6 @@
     }
 
     private func process() throws -> ChildProcess { try ChildProcess("LMDBTestProcess", [directory.path]) }
-
-    @Test(arguments: [true, false]) func aSuspendedWriterIsWaitedForWithAnEnd(_ isContinued: Bool) throws {
-      let environment = try open()
-      defer { environment.close() }
-      try environment.put([1], [1])
-      let writer = try process()
-      #expect(writer.run("stop 2") == "stopping")
-      writer.awaitSuspension()
-      for _ in 0..<3 {
-        do throws(LMDBError) {
-          try environment.put([3], [1])
-          Issue.record("two writers")
-        } catch {
-          #expect(error.code == .lockTimeout)
-          #expect(error.message.contains("kill -CONT \(writer.identifier)"))
-        }
-      }
-      #expect(code { () throws(LMDBError) in _ = try environment.checkReaders() } == nil)
-      #expect(try environment.value([1]) == [1])
-      #expect(try process().run("get") == "1")
-      if isContinued {
-        writer.resume()
-        #expect(writer.readLine() == "ok")
-      } else {
-        writer.kill()
-      }
-      #expect(try environment.value([1]) == [isContinued ? 2 : 1])
-      try environment.put([3], [1])
-      #expect(try environment.value([1]) == [3])
-    }
 
     @Test func aDeletedLockFileDoesNotMakeASecondWriter() throws {
       let environment = try open()
@@ -61,65 +32,53 @@
       try environment.put([0], [0])
       let greedy = try process()
       #expect(greedy.run("greedy 1") == "ok")
-      while try environment.value([1]) == nil {}
+      #expect(try eventually { try environment.value([1]) != nil })
       for round in 0..<200 { try environment.put([UInt8(round & 0xFF)], [2]) }
       greedy.kill()
     }
 
-    @Test func anEnvironmentGoesOverToTheFilesThatAreThereNow() throws {
-      let environment = try open()
-      defer { environment.close() }
-      try environment.put([1], [1])
-      try environment.put([2], [1])
-      #expect(try environment.displacement().isEmpty)
-      let old = (environment.files, environment.lastPosition())
-      unlink(directory.path + "/data.mdb")
-      #expect(try environment.displacement() == .data)
-      unlink(directory.path + "/lock.mdb")
-      #expect(try environment.displacement() == [.data, .lockFile])
-      var options = Environment.Options()
-      options.mapSize = 64 << 20
-      options.syncMode = .noSync
-      // A snapshot stays with one file.
-      let other = try Environment.openAnew(Directory(path: directory.path), options: options)
-      try environment.withReadTransaction { (transaction) throws(LMDBError) in
-        #expect(code { () throws(LMDBError) in try environment.adopt(other) } == .busy)
-        #expect(try transaction.value([1]) == [2])
-      }
-      try other.put([7], [3])
-      try environment.adopt(other)
-      #expect(other.isClosed)
-      #expect(environment.files != old.0)
-      #expect(environment.lastPosition() > old.1)
-      #expect(environment.lastTransactionID == 1)
-      #expect(try environment.value([1]) == nil)
-      #expect(try environment.value([3]) == [7])
-      try environment.put([8], [3])
-      try environment.withReadTransaction { (transaction) throws(LMDBError) in
-        #expect(environment.position(of: transaction) == environment.lastPosition())
-        #expect(transaction.id == 2)
-      }
-      #expect(try environment.displacement().isEmpty)
-      let again = try open()
-      #expect(again === environment)
-      again.close()
-      #expect(openDescriptors(in: directory.path) == 4)
-    }
+    // MARK: Openings
 
-    @Test func aNewLockFileForTheSameDataIsAdoptedToo() throws {
-      let environment = try open()
-      defer { environment.close() }
-      try environment.put([1], [1])
-      unlink(directory.path + "/lock.mdb")
-      var options = Environment.Options()
-      options.mapSize = 64 << 20
-      options.syncMode = .noSync
-      let other = try Environment.openAnew(Directory(path: directory.path), options: options)
-      #expect(other !== environment)
-      try environment.adopt(other)
-      #expect(try environment.value([1]) == [1])
+    /// A power cut may leave any bytes in a lock file.
+    @Test func whoIsAloneNeedsNoLockFile() throws {
+      let path = directory.makeDirectory("alone")
+      let environment = try directory.open("alone") { $0.usesLockFile = false }
       try environment.put([2], [1])
       #expect(try environment.value([1]) == [2])
+      #expect(throws: LMDBError.self) { try directory.open("alone") }
+      try environment.sync(force: true)
+      environment.close()
+      #expect(try Directory(path: path).names() == ["data.mdb"])
+      let again = try directory.open("alone")
+      #expect(try again.value([1]) == [2])
+      again.close()
+    }
+
+    @Test func anOpeningThatWaitsKeepsNobodyElseWaiting() throws {
+      let one = directory.makeDirectory("one")
+      _ = directory.makeDirectory("two")
+      // Stands for a process suspended while it changes the reader table.
+      try directory.open("one").close()
+      let locks = try #require(try FileLocks(directory: Directory(path: one)))
+      #expect(try locks.takeReaderTable(within: 0))
+      let (opened, group) = (Guarded(false), DispatchGroup())
+      inBackground(group) { [directory] in
+        do throws(LMDBError) {
+          let environment = try directory.open("one") { $0.waits.otherProcesses = 60_000_000_000 }
+          opened { $0 = true }
+          environment.close()
+        } catch { Issue.record(error) }
+      }
+      // Besides this test, it has the data file open, and waits.
+      #expect(eventually { directory.openFiles >= 2 })
+      let second = try directory.open("two")
+      try second.put([2], [1])
+      #expect(try second.value([1]) == [2])
+      second.close()
+      #expect(!opened.current)
+      locks.releaseReaderTable()
+      group.wait()
+      #expect(opened.current)
     }
   }
 #endif

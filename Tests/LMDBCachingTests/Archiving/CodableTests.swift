@@ -1,5 +1,6 @@
 import CBORCoding
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LMDBCaching
@@ -37,21 +38,6 @@ import Testing
     kinds: [.person(name: "", age: nil), .company(Address(street: "s", numbers: [.min, .max])), .unknown],
     tags: ["a", "b"], addresses: ["": Address(street: "", numbers: [])], matrix: [[], [1.5, .infinity]])
 
-  @Test(arguments: Place.allCases) func nestedValuesComeBack(_ place: Place) throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set(Self.user, forKey: "user")
-    try cache.set([Self.user, Self.user], forKey: "users")
-    try cache.set(["k": [1, 2]], forKey: "dictionary")
-    try cache.set([String](), forKey: "none")
-    try place.settle(cache)
-    #expect(try cache.value(User.self, forKey: "user") == Self.user)
-    #expect(try cache.value([User].self, forKey: "users") == [Self.user, Self.user])
-    #expect(try cache.value([String: [Int]].self, forKey: "dictionary") == ["k": [1, 2]])
-    #expect(try cache.value([String].self, forKey: "none") == [])
-    #expect(try cache.read { try $0.value(User.self, forKey: "user") } == Self.user)
-    try cache.close()
-  }
-
   @Test func codableValuesAreStoredAsCBOR() throws {
     let cache = try directory.open()
     try cache.set(Self.user, forKey: "user")
@@ -80,9 +66,17 @@ import Testing
       #expect(errorCode { try cache.value([Int?].self, forKey: "key") } == .decodingFailed)
       #expect(errorCode { try cache.value(User.self, forKey: "key") } == .decodingFailed)
     }
-    #expect(try cache.count == 1)
     try put(Data([1]), ArchiveFormat(rawValue: 200), forKey: "key", in: cache)
     #expect(errorCode { try cache.value(User.self, forKey: "key") } == .typeMismatch)
+    let archive = try NSKeyedArchiver.archivedData(
+      withRootObject: Note(title: "t", count: 1), requiringSecureCoding: true)
+    var random = SeededRandom(1)
+    let lengths = [0, 1, 8, archive.count / 2, archive.count - 1]
+    for bytes in lengths.map({ archive.prefix($0) }) + (0..<5).map({ _ in Data(random.bytes(200)) }) {
+      try put(bytes, .keyedArchive, forKey: "key", in: cache)
+      #expect(errorCode { try cache.object(forKey: "key") } == .decodingFailed)
+    }
+    #expect(try cache.count == 1)
     try cache.close()
   }
 

@@ -43,16 +43,10 @@ import Testing
     }
     #expect(error.code == .lockTimeout)
     #expect(error.message.contains("kill -CONT \(writer.identifier)"))
-    // More than the journal holds; the rest goes to memory.
-    for index in 0..<40 {
-      try bounded { try cache.set(Data(repeating: UInt8(index), count: 40_000), forKey: "large\(index)") }
-    }
-    #expect(try cache.value(Data.self, forKey: "large39")?.first == 39)
     let other = try cacheProcess()
     #expect(bounded { other.run("open \(directory.path) locktimeout=200") } == "ok")
     #expect(bounded { other.run("get first") } == "committed")
     #expect(bounded { other.run("set theirs 1") } == "ok")
-    #expect(bounded { other.run("get theirs") } == "1")
     #expect(bounded { other.run("flush") } == "error notCommitted")
     #expect(bounded { other.run("health") } == "memoryOnly lockTimeout")
     // Another process replays its journal.
@@ -72,7 +66,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func closingDoesNotWaitForASuspendedWriter() throws {
+  @Test func closingAndOpeningDoNotWait() throws {
     let cache = try directory.open {
       neverCommitting(&$0)
       $0.disk.lockTimeout = .milliseconds(100)
@@ -82,42 +76,17 @@ import Testing
     #expect(bounded { errorCode { try cache.close() } } == .notCommitted)
     writer.resume()
     #expect(writer.readLine() == "ok")
-    let again = try directory.open()
-    #expect(try again.value(String.self, forKey: "key") == "kept")
-    try again.close()
-  }
-
-  @Test func openingDoesNotWaitForASuspendedOpener() throws {
+    writer.end()
     let opener = try cacheProcess()
     #expect(opener.run("stopopening \(directory.path)") == "stopping")
     opener.awaitSuspension()
-    do throws(CacheError) {
-      _ = try directory.open { $0.disk.lockTimeout = .milliseconds(100) }
-      Issue.record("opened")
-    } catch {
-      #expect(error.code == .lockTimeout)
-      #expect(error.message.contains("kill -CONT \(opener.identifier)"))
-    }
+    let error = #expect(throws: CacheError.self) { try directory.open { $0.disk.lockTimeout = .milliseconds(100) } }
+    #expect(error?.code == .lockTimeout)
+    #expect(error?.message.contains("kill -CONT \(opener.identifier)") == true)
     opener.resume()
     #expect(opener.readLine() == "ok")
-    try directory.open().close()
-  }
-
-  @Test func aSuspendedReaderHoldsNobodyUp() throws {
-    let cache = try directory.open { $0.disk.lockTimeout = .milliseconds(200) }
-    try cache.set("v", forKey: "key")
-    try cache.flush()
-    let reader = try cacheProcess()
-    #expect(reader.run("open \(directory.path)") == "ok")
-    #expect(reader.run("snapshot key") == "held")
-    reader.suspend()
-    for round in 0..<50 {
-      try cache.set(Data(repeating: UInt8(round), count: 10_000), forKey: "same")
-      try bounded { try cache.flush() }
-    }
-    #expect(cache.health.isHealthy)
-    reader.resume()
-    #expect(reader.run("go on") == "v")
-    try cache.close()
+    let again = try directory.open()
+    #expect(try again.value(String.self, forKey: "key") == "kept")
+    try again.close()
   }
 }

@@ -10,15 +10,12 @@ import Testing
 @Suite struct UncleanExitTests {
   let directory = CacheDirectory()
 
+  /// Leaves the files of a process that was killed, after these steps or a flush.
   private func leave(boot: Int? = nil, _ steps: [String] = ["flush"]) throws {
     var lines = boot.map { ["boot \($0)"] } ?? []
     lines += ["open \(directory.path)"] + (0..<100).map { "set key\($0) v" } + steps + ["die"]
     let outcome = try BoundedProcess.run("CacheTestProcess", input: lines)
     #expect(outcome.answers == [String](repeating: "ok", count: lines.count - 1))
-  }
-
-  private func expectContents(_ cache: LMDBCache) throws {
-    for index in 0..<100 { #expect(try cache.value(String.self, forKey: "key\(index)") == "v") }
   }
 
   @Test(arguments: [["flush"], [], ["flush", "set late v"]]) func aKilledProcessLeavesASoundDatabase(
@@ -28,40 +25,26 @@ import Testing
     #expect(try directory.isMarkedSound())
     let cache = try directory.open()
     #expect(cache.recovery == nil)
-    try expectContents(cache)
+    for index in 0..<100 { #expect(try cache.value(String.self, forKey: "key\(index)") == "v") }
     try cache.close()
     _ = try CacheInspection.verify(directory: directory.url)
   }
 
-  /// `nil`: the current run of the system.
-  @Test(arguments: [
-    (nil, CacheVerification.afterUncleanExit, false), (nil, .always, true), (7, .afterUncleanExit, true),
-  ])
-  func everythingIsReadWhereSomethingMayBeLost(
-    _ boot: Int?, _ verification: CacheVerification, _ isRead: Bool
-  ) throws {
-    try leave(boot: boot)
-    directory.miscount()
-    let cache = try directory.open { $0.disk.verification = verification }
-    #expect((cache.recovery != nil) == isRead)
-    if !isRead { try expectContents(cache) }
-    try cache.close()
-  }
+  enum Circumstance: CaseIterable { case sameRun, always, otherRun, copy, cutOff }
 
-  @Test func aFileThatWasCutOffIsRead() throws {
-    try leave()
-    #expect(truncate(directory.path + "/data.mdb", 8192) == 0)
-    let cache = try directory.open()
-    #expect(cache.recovery != nil)
-    try cache.close()
-  }
-
-  @Test func aCopyIsRead() throws {
-    try leave()
-    directory.miscount()
-    let copy = directory.copy()
-    let cache = try copy.open()
-    #expect(cache.recovery != nil)
+  /// A miscount is found only where everything is read.
+  @Test(arguments: Circumstance.allCases)
+  func everythingIsReadWhereSomethingMayBeLost(_ circumstance: Circumstance) throws {
+    try leave(boot: circumstance == .otherRun ? 7 : nil)
+    if circumstance == .cutOff {
+      #expect(truncate(directory.path + "/data.mdb", 8192) == 0)
+    } else {
+      directory.miscount()
+    }
+    let place = circumstance == .copy ? directory.copy() : directory
+    let cache = try place.open { if circumstance == .always { $0.disk.verification = .always } }
+    #expect((cache.recovery != nil) == (circumstance != .sameRun))
+    if circumstance == .sameRun { #expect(try cache.value(String.self, forKey: "key7") == "v") }
     try cache.close()
   }
 
@@ -121,23 +104,5 @@ import Testing
     #expect(try place.identity(of: "clean-exit") == nil)
     try CleanExitMark.makeVoid(in: place, durability: .ordered)
     #expect(try !write(wasVerified: false))
-  }
-
-  /// A process that finds the file idle marks it; an active writer updates its own mark.
-  @Test func theMarkIsOfWhoWrites() throws {
-    let clock = ManualClock()
-    let cache = try directory.open { $0.clock = .manual(clock) }
-    try cache.set("v", forKey: "key")
-    try cache.flush()
-    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .run, wasVerified: true)
-    try cache.set("w", forKey: "key")
-    try cache.flush()
-    #expect(try !directory.isMarkedSound())
-    #expect(
-      eventually {
-        clock.advance(by: .seconds(2))
-        return (try? directory.isMarkedSound()) == true
-      })
-    try cache.close()
   }
 }

@@ -1,7 +1,7 @@
-import Platform
 import Foundation
 import LMDB
 import Logging
+import Platform
 import TestSupport
 import Testing
 
@@ -39,7 +39,8 @@ import Testing
     directory.damage(Self.zeroRoot)
     let damaged = directory.contents("data.mdb")
     let page = Self.root(damaged).page
-    let cache = try directory.open()
+    let events = EventLog.Events()
+    let cache = try directory.open { $0.logger = EventLog.logger(events) }
     let recovery = try #require(cache.recovery)
     #expect(recovery.page == page)
     #expect(recovery.finding.contains("page \(page)"))
@@ -52,47 +53,72 @@ import Testing
     #expect(try cache.value(String.self, forKey: "key 1") == nil)
     try cache.set("new", forKey: "key 1")
     try cache.close()
-    let again = try directory.open()
+    let again = try directory.open { $0.logger = EventLog.logger(events) }
     #expect(again.recovery == nil)
     #expect(again.statistics.recoveries == 0)
     #expect(try again.value(String.self, forKey: "key 1") == "new")
     try again.close()
     #expect(quarantines.count == 1)
-  }
-
-  @Test func aDamagedFileCanBeAnError() throws {
-    let cache = try directory.open()
-    for index in 0..<200 { try cache.set("value", forKey: "key\(index)") }
-    try cache.close()
-    let damaged = directory.contents("data.mdb").prefix(3 * 4096)
-    directory.write(damaged, to: "data.mdb")
-    for _ in 0..<2 {
-      #expect(errorCode { try directory.open { $0.disk.recoversFromDamage = false } } == .damagedDatabase)
-      #expect(directory.contents("data.mdb") == damaged)
-      #expect(!directory.names().contains { $0.hasPrefix("quarantine") })
-    }
-    let recovered = try directory.open()
-    #expect(recovered.recovery != nil)
-    try recovered.close()
-    let sound = try directory.open { $0.disk.recoversFromDamage = false }
-    try sound.close()
-  }
-
-  @Test func itIsLoggedOnce() throws {
-    try fill()
-    directory.damage(Self.zeroRoot)
-    let events = EventLog.Events()
-    let cache = try directory.open { $0.logger = EventLog.logger(events) }
-    let recovery = try #require(cache.recovery)
-    try cache.set("new", forKey: "key 1")
-    try cache.close()
-    try directory.open { $0.logger = EventLog.logger(events) }.close()
     let event = try #require(events.current.first)
-    #expect(events.current.count == 1)
-    #expect(event.level == .error)
+    #expect(events.current.count == 1 && event.level == .error)
     #expect(event.metadata["directory"] == "\(directory.path)")
     #expect(event.metadata["quarantine"] == "\(recovery.quarantine.path)")
     #expect(event.metadata["finding"] == "\(recovery.finding)")
+    // The last one's is kept.
+    directory.damage { $0.removeLast($0.count / 2) }
+    let second = try directory.open()
+    #expect(second.recovery?.finding.contains("truncated") == true && quarantines.count == 1)
+    try second.close()
+  }
+
+  /// Why an opening of a damaged file is refused, and leaves everything as it is.
+  enum Refusal: CaseIterable {
+    case wantsErrors, anotherProcess, anotherWriter, foreignDatabase, anotherDurability
+
+    var code: CacheError.Code {
+      switch self {
+      case .foreignDatabase: .corruptedRecord
+      case .anotherDurability: .durabilityMismatch
+      default: .damagedDatabase
+      }
+    }
+  }
+
+  private func expect(_ refusal: Refusal) throws {
+    let before = directory.contents("data.mdb")
+    for _ in 0..<2 {
+      let code = errorCode { try directory.open { if refusal == .wantsErrors { $0.disk.recoversFromDamage = false } } }
+      #expect(code == refusal.code)
+      #expect(directory.contents("data.mdb") == before)
+      #expect(quarantines.isEmpty)
+    }
+  }
+
+  @Test(arguments: Refusal.allCases) func aRefusedOpeningChangesNothing(_ refusal: Refusal) throws {
+    if refusal == .foreignDatabase {
+      let foreign = Array("foreign".utf8)
+      try ForgedDatabase.rewrite(directory.path, foreign) { _ in foreign }
+    } else {
+      try fill { if refusal == .anotherDurability { $0.durability = .full } }
+    }
+    directory.damage(Self.zeroRoot)
+    let folder = try Directory(path: directory.path)
+    switch refusal {
+    case .anotherProcess:
+      let lock = try ProcessLock(folder, timeout: 1_000_000_000)
+      try expect(refusal)
+      try lock.unlock()
+    case .anotherWriter:
+      // Without the lock, the other process's locked journal still reveals it.
+      let journal = try JournalFolder(cache: folder).makeFile(size: 1 << 16)
+      try expect(refusal)
+      withExtendedLifetime(journal.identifier) {}
+    default: try expect(refusal)
+    }
+    if refusal == .foreignDatabase { return }
+    let cache = try directory.open { if refusal == .anotherDurability { $0.durability = .full } }
+    #expect(cache.recovery != nil)
+    try cache.close()
   }
 
   /// One process verifies and rebuilds the cache; the others wait, and open the result.
@@ -113,18 +139,6 @@ import Testing
       for index in processes.indices { #expect(process.run("get w\(index)") == "\(index)") }
     }
     for process in processes { #expect(process.run("close") == "ok") }
-  }
-
-  @Test func oneQuarantineIsKept() throws {
-    for round in 0..<3 {
-      try fill()
-      directory.damage { $0.removeLast($0.count / 2) }
-      let cache = try directory.open()
-      #expect(cache.recovery?.finding.contains("truncated") == true)
-      #expect(cache.recovery?.quarantine.lastPathComponent == quarantines.first)
-      #expect(quarantines.count == 1, "\(round)")
-      try cache.close()
-    }
   }
 
   @Test func acknowledgedWritesOfTheJournalSurvive() throws {
@@ -158,93 +172,6 @@ import Testing
     try recovered.close()
   }
 
-  @Test func damageBesideOthersIsTheNamedErrorAndChangesNothing() throws {
-    try fill()
-    directory.damage { $0.removeLast($0.count / 2) }
-    let before = directory.contents("data.mdb")
-    do {
-      // Stands for a process that has the cache open.
-      let other = try ProcessLock(Directory(path: directory.path), timeout: 1_000_000_000)
-      #expect(errorCode { try directory.open() } == .damagedDatabase)
-      #expect(directory.contents("data.mdb") == before)
-      #expect(quarantines.isEmpty)
-      try other.unlock()
-    }
-    let cache = try directory.open()
-    #expect(cache.recovery != nil)
-    try cache.close()
-  }
-
-  /// With the process lock deleted, the other process's locked journal still reveals it.
-  @Test func damageBesideAnotherProcessThatWritesChangesNothing() throws {
-    try fill()
-    directory.damage { $0.removeLast($0.count / 2) }
-    let before = directory.contents("data.mdb")
-    do {
-      let journal = try JournalFolder(cache: Directory(path: directory.path)).makeFile(size: 1 << 16)
-      #expect(errorCode { try directory.open() } == .damagedDatabase)
-      #expect(directory.contents("data.mdb") == before)
-      #expect(quarantines.isEmpty)
-      withExtendedLifetime(journal.identifier) {}
-    }
-    let cache = try directory.open()
-    #expect(cache.recovery != nil)
-    try cache.close()
-  }
-
-  /// LMDB leaves pages unwritten that a transaction allocates and frees.
-  @Test func aFileWithoutItsLastFreePagesIsOpenedBesideOthers() throws {
-    let cache = try directory.open()
-    // Creates free pages for reuse.
-    for _ in 0..<6 {
-      try cache.set("v", forKey: "key")
-      try cache.flush()
-    }
-    let transaction = try cache.store.environment.beginWrite()
-    let key = [DatabaseKey.reservedMarker, 1]
-    try key.withBytes { (key) throws(LMDBError) in
-      try transaction.put(key, forKey: key)
-      try [UInt8](repeating: 1, count: 300_000).withBytes { (value) throws(LMDBError) in
-        try transaction.put(value, forKey: key)
-      }
-      _ = try transaction.remove(forKey: key)
-    }
-    try transaction.commit()
-    #expect(try DataFileVerifier.checkMeta(directory: directory.path)?.isWhole == false)
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path)") == "ok")
-    #expect(child.run("get key") == "v")
-    try cache.close()
-  }
-
-  @Test func aDirectoryThatIsNotOursIsRefused() throws {
-    var options = Environment.Options()
-    options.mapSize = 64 << 20
-    let environment = try Environment.open(directory: directory.path, options: options)
-    let transaction = try environment.beginWrite()
-    try [UInt8]("foreign".utf8).withBytes { (bytes) throws(LMDBError) in try transaction.put(bytes, forKey: bytes) }
-    try transaction.commit()
-    environment.close()
-    directory.damage(Self.zeroRoot)
-    let before = directory.contents("data.mdb")
-    for _ in 0..<2 { #expect(errorCode { try directory.open() } == .corruptedRecord) }
-    #expect(directory.contents("data.mdb") == before)
-    #expect(quarantines.isEmpty)
-  }
-
-  @Test(arguments: [false, true]) func anotherDurabilityIsStillRefused(_ isVoid: Bool) throws {
-    try fill { $0.durability = .full }
-    if isVoid { try CleanExitMark.makeVoid(in: Directory(path: directory.path)) }
-    #expect(try directory.isMarkedSound() == !isVoid)
-    directory.damage(Self.zeroRoot)
-    let before = directory.contents("data.mdb")
-    #expect(errorCode { try directory.open() } == .durabilityMismatch)
-    #expect(directory.contents("data.mdb") == before)
-    let cache = try directory.open { $0.durability = .full }
-    #expect(cache.recovery != nil)
-    try cache.close()
-  }
-
   // MARK: The mark
 
   @Test(arguments: Durability.allCases) func theMarkIsOfOneFile(_ durability: Durability) throws {
@@ -263,20 +190,6 @@ import Testing
     #expect(try directory.isMarkedSound())
     directory.damage { $0[$0.count - 1] ^= 1 }
     #expect(try !directory.isMarkedSound())
-  }
-
-  @Test func aFileThatIsPutInPlaceOfTheOtherIsVerified() throws {
-    try fill()
-    let other = CacheDirectory()
-    let cache = try other.open()
-    try cache.set("other", forKey: "key 1")
-    try cache.close()
-    directory.write(other.contents("data.mdb"), to: "data.mdb")
-    #expect(try !directory.isMarkedSound())
-    let opened = try directory.open()
-    #expect(opened.recovery == nil)
-    #expect(try opened.value(String.self, forKey: "key 1") == "other")
-    try opened.close()
   }
 
   @Test(arguments: [0, 1, 50, 87, 88, 200]) func aDamagedMarkIsNone(_ length: Int) throws {
@@ -313,86 +226,7 @@ import Testing
     #expect(try scope() == .disk)
   }
 
-  /// Silent media damage changes no dates, so only ``CacheVerification/always`` finds it.
-  @Test func alwaysVerifiesWhatIsMarkedSound() throws {
-    try fill()
-    directory.miscount()
-    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .disk, wasVerified: true)
-    var cache = try directory.open()
-    #expect(cache.recovery == nil)
-    #expect(try cache.value(String.self, forKey: "key 1") == "value 1")
-    try cache.close()
-    cache = try directory.open { $0.disk.verification = .always }
-    #expect(cache.recovery?.finding.contains("statistics") == true)
-    try cache.close()
-  }
-
   // MARK: What the structure does not show
-
-  /// A lost write leaves an older page whose checksums are valid.
-  @Test func anOlderVersionOfAPageIsFound() throws {
-    for value in ["first", "second"] {
-      let cache = try directory.open()
-      for index in 0..<10 { try cache.set("\(value) \(index)", forKey: "key \(index)") }
-      try cache.close()
-    }
-    var hasOlder = false
-    directory.damage { data in
-      let root = Self.root(data)
-      for offset in stride(from: 2 * 4096, to: data.count, by: 4096) where offset != root.offset {
-        let page = data[offset..<offset + 4096]
-        if page.range(of: Data("first 3".utf8)) != nil, page.range(of: Data("first 9".utf8)) != nil {
-          data.replaceSubrange(root.offset + 8..<root.offset + 4096, with: Data(page.dropFirst(8)))
-          hasOlder = true
-          break
-        }
-      }
-    }
-    #expect(hasOlder)
-    let cache = try directory.open()
-    #expect(cache.recovery != nil)
-    #expect(try cache.value(String.self, forKey: "key 3") == nil)
-    try cache.close()
-  }
-
-  @Test func theDigestFollowsEveryChange() throws {
-    let clock = ManualClock()
-    let cache = try directory.open { $0.clock = .manual(clock) }
-    var random = SeededRandom(7)
-    for round in 0..<40 {
-      try cache.write(waitsForCommit: true) { batch in
-        for _ in 0..<20 {
-          let key = "\(random.below(40))" + String(repeating: "k", count: random.below(4) == 0 ? 600 : 0)
-          if random.below(3) == 0 {
-            batch.removeValue(forKey: key)
-          } else {
-            batch.set(Data(count: random.below(6_000)), forKey: key)
-          }
-        }
-      }
-      switch random.below(8) {
-      case 0: try cache.removeAll(.prefix("1"))
-      case 1: try cache.removeAll()
-      case 2: try cache.trim(to: .count(15))
-      case 3:
-        clock.advance(by: .seconds(120))
-        cache.memory.removeAll()
-        for key in 0..<40 { _ = try cache.value(Data.self, forKey: "\(key)") }
-        // Writes the recorded accesses.
-        try cache.trim(to: .count(30))
-      default: break
-      }
-      try cache.flush()
-      let contents = CacheContents(checksRecords: true)
-      _ = try DataFileVerifier.verify(directory: directory.path, visit: contents.note)
-      guard case .sound = contents.judgement else {
-        Issue.record("round \(round): \(contents.judgement)")
-        break
-      }
-      #expect(contents.damagedRecords == 0 && contents.hasMetadata)
-    }
-    try cache.close()
-  }
 
   @Test func aDamagedRecordIsNoDamagedFile() throws {
     try fill()
@@ -414,50 +248,16 @@ import Testing
   }
 
   @Test func aDamagedOwnRecordIsRepairedByTheSecondOpening() throws {
-    let cache = try directory.open()
-    try cache.set("v", forKey: "key")
-    try cache.flush()
-    try OpeningTests.rewriteMetadata(cache.store.environment) { $0[60] ^= 1 }
-    try cache.close()
+    try fill()
+    try ForgedDatabase.rewrite(directory.path, ForgedField.key) { old in
+      var record = old!
+      record[60] ^= 1
+      return record
+    }
+    try TestingMark.write(in: directory.path)
     #expect(errorCode { try directory.open() } == .corruptedRecord)
     let again = try directory.open()
     #expect(again.recovery?.finding.contains("own record") == true)
-    try again.close()
-  }
-
-  // MARK: While it is open
-
-  /// `MDB_CORRUPTED` and `MDB_PAGE_NOTFOUND`.
-  static let faults: [(FaultInjection.Call, Int32)] = [
-    (.get, -30796), (.get, -30797), (.cursorPut, -30796),
-  ]
-
-  @Test(arguments: faults)
-  func damageThatIsMetTurnsTheCacheToMemory(_ fault: (FaultInjection.Call, Int32)) throws {
-    let cache = try directory.open()
-    try cache.set("old", forKey: "key")
-    try cache.set("old", forKey: "other")
-    try cache.flush()
-    cache.memory.removeAll()
-    let session = FaultInjection.begin(.directory(directory.path), [.init(fault.0, returns: fault.1, count: 1)])
-    if fault.0 == .get { #expect(errorCode { try cache.value(String.self, forKey: "other") } == .damagedDatabase) }
-    try cache.set("new", forKey: "key")
-    _ = errorCode { try cache.flush() }
-    FaultInjection.end(session)
-    guard case .memoryOnly(let error) = cache.health else {
-      Issue.record("\(cache.health)")
-      return
-    }
-    #expect(error.code == .damagedDatabase)
-    // Reads come from memory; the disk is no longer used.
-    #expect(try cache.value(String.self, forKey: "key") == "new")
-    #expect(errorCode { try cache.value(String.self, forKey: "other") } == .damagedDatabase)
-    #expect(errorCode { try cache.close() } == .notCommitted)
-    #expect(try !directory.isMarkedSound())
-    let again = try directory.open()
-    #expect(again.recovery == nil)
-    #expect(try again.value(String.self, forKey: "key") == "new")
-    #expect(try again.value(String.self, forKey: "other") == "old")
     try again.close()
   }
 }

@@ -1,6 +1,6 @@
-import Platform
 import Foundation
 import LMDB
+import Platform
 import TestSupport
 import Testing
 
@@ -8,91 +8,6 @@ import Testing
 
 @Suite struct ReplayTests {
   let directory = CacheDirectory()
-
-  @Test func aCleanCloseLeavesNoJournal() throws {
-    let cache = try directory.open()
-    #expect(directory.journals.isEmpty)
-    try cache.set(1, forKey: "key")
-    #expect(directory.journals.count == 1)
-    try cache.close()
-    #expect(directory.journals.isEmpty)
-  }
-
-  @Test func whatIsInTheDatabaseIsNotReplayedAgain() throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set("1", forKey: "a")
-    try cache.set("1", forKey: "b")
-    // The process dies between the commit and emptying the segment, so the frames remain.
-    let journal = directory.contents(directory.journals[0])
-    let name = directory.journals[0]
-    try cache.flush()
-    try cache.removeValue(forKey: "a")
-    try cache.flush()
-    let crashed = directory.crashed(cache)
-    crashed.write(journal, to: name)
-    try cache.close()
-    let reopened = try crashed.open()
-    #expect(try reopened.value(String.self, forKey: "a") == nil)
-    #expect(try reopened.value(String.self, forKey: "b") == "1")
-    #expect(reopened.statistics.replayedWrites == 0)
-    #expect(try reopened.count == 1)
-    try reopened.close()
-  }
-
-  @Test func aWatermarkGoesWithItsJournal() throws {
-    for _ in 0..<5 {
-      let cache = try directory.open()
-      try cache.set(1, forKey: "key")
-      try cache.flush()
-      try cache.close()
-    }
-    let cache = try directory.open()
-    try cache.store.sweepCommittedStamps()
-    #expect(try Self.recordCount(cache) == 2)
-    try cache.close()
-  }
-
-  /// Counts all records, including the cache's own.
-  static func recordCount(_ cache: LMDBCache) throws -> Int {
-    try cache.store.environment.withReadTransaction { (transaction) throws(LMDBError) in
-      Int(try transaction.statistics().entries)
-    }
-  }
-
-  @Test func anOlderWriteIsNotReplayedOverANewerRecord() throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set("old", forKey: "key")
-    try cache.set("old", forKey: "removed")
-    let (name, journal) = (directory.journals[0], directory.contents(directory.journals[0]))
-    try cache.set("new", forKey: "key")
-    try cache.close()
-
-    directory.write(journal, to: name)
-    // Without its watermark, only the stamps show what was applied.
-    let reopened = try directory.open { configuration in
-      configuration.disk.groupCommitInterval = .zero
-    }
-    #expect(try reopened.value(String.self, forKey: "key") == "new")
-    #expect(try reopened.count == 2)
-    try reopened.close()
-  }
-
-  @Test func nothingFromBeforeARemovalOfAllComesBack() throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set("old", forKey: "key")
-    let (name, journal) = (directory.journals[0], directory.contents(directory.journals[0]))
-    try cache.removeAll()
-    try cache.set("new", forKey: "other")
-    try cache.close()
-    for identifier in ["", "f"] {
-      // Under its own name, and as an unknown journal.
-      directory.write(journal, to: identifier.isEmpty ? name : JournalName.folder + "/ffffffffffffffff.journal")
-      let reopened = try directory.open()
-      #expect(try reopened.value(String.self, forKey: "key") == nil)
-      #expect(try reopened.entries().map(\.key) == ["other"])
-      try reopened.close()
-    }
-  }
 
   /// A cache directory with a dead process's journal, and the journal's path.
   private func directoryWithOrphan() throws -> (CacheDirectory, journal: String) {
@@ -103,73 +18,52 @@ import Testing
     return (crashed, crashed.path + "/" + crashed.journals[0])
   }
 
-  @Test func anOpeningWaitsForAnotherProcessThatBringsInAJournal() throws {
-    let (crashed, path) = try directoryWithOrphan()
-    // Holds the turn and the journal lock like the other process.
-    let folder = JournalFolder(cache: try Directory(path: crashed.path))
-    guard let turn = try folder.takeReplayLock(timeout: 0), let journal = try folder.orphan(Self.identifier(path))
-    else {
-      Issue.record("no turn, or no journal")
-      return
+  @Test func theMarkOfCommitsGoesWithItsJournal() throws {
+    for _ in 0..<5 {
+      let cache = try directory.open()
+      try cache.set(1, forKey: "key")
+      try cache.flush()
+      try cache.close()
     }
-    let value = Guarded<String?>(nil)
-    let isOpen = Guarded(false)
-    let group = DispatchGroup()
-    inBackground(group) {
-      do {
-        let cache = try crashed.open()
-        isOpen { $0 = true }
-        let found = try cache.value(String.self, forKey: "key")
-        value { $0 = found }
-        try cache.close()
-      } catch { Issue.record(error) }
+    let cache = try directory.open()
+    try cache.store.sweepCommittedStamps()
+    // The entry, and the cache's own record.
+    let count = try cache.store.environment.withReadTransaction { (transaction) throws(LMDBError) in
+      Int(try transaction.statistics().entries)
     }
-    usleep(100_000)
-    #expect(!isOpen.current)
-    // Its death frees the locks.
-    Self.drop(journal)
-    turn.end()
-    group.wait()
-    #expect(value.current == "v")
-  }
-
-  private static func identifier(_ path: String) -> UInt64 {
-    JournalName.identifier(of: (path as NSString).lastPathComponent) ?? 0
-  }
-
-  private static func drop(_ journal: consuming OrphanedJournal) {}
-
-  @Test func aJournalWhoseReplayDiedBeforeItsRemovalIsNotReplayedAgain() throws {
-    let (crashed, path) = try directoryWithOrphan()
-    let contents = crashed.contents(crashed.journals[0])
-    let name = crashed.journals[0]
-    try FileManager.default.removeItem(atPath: path)
-    // A manual clock disables the periodic search for journals.
-    let cache = try crashed.open { $0.clock = .manual(ManualClock(now: 2_000_000_000_000_000_000)) }
-    crashed.write(contents, to: name)
-    let store = cache.store
-    let replayed = try store.onWriterThread {
-      outcome { () throws(CacheError) in
-        let orphan = try calling("") { () throws(SystemError) -> OrphanedJournal? in
-          try JournalFolder(cache: store.place.directory).orphan(Self.identifier(path))
-        }
-        guard let orphan else { return 0 }
-        return try store.peers.apply(orphan)
-      }
-    }
-    #expect(replayed == 1)
-    #expect(try cache.value(String.self, forKey: "key") == "v")
-    try cache.removeValue(forKey: "key")
-    try cache.flush()
-    try store.onWriterThread { .success(store.peers.takeOver()) }
-    #expect(try cache.value(String.self, forKey: "key") == nil)
-    #expect(try cache.count == 0)
-    #expect(!crashed.journals.contains(name))
-    try store.onWriterThread { outcome { () throws(CacheError) in try store.sweepCommittedStamps() } }
-    // Only the cache's own record and its journal's mark remain.
-    let count = try Self.recordCount(cache)
     #expect(count == 2)
     try cache.close()
+  }
+
+  /// What happened after the writes in a journal that is there again.
+  enum Successor { case set, removal, removalOfAll }
+
+  /// A crash between a commit and the end of its journal leaves it under its name, and commits are known by the
+  /// journal's mark. After a close, or under another name, only the stamps tell the applied writes.
+  @Test(arguments: [
+    (Successor.set, true, false), (.removal, true, false), (.removalOfAll, true, false), (.set, false, false),
+    (.set, false, true), (.removalOfAll, false, false), (.removalOfAll, false, true),
+  ])
+  func anOlderJournalUndoesNothing(_ successor: Successor, _ hasCrashed: Bool, _ isRenamed: Bool) throws {
+    let cache = try directory.open(neverCommitting)
+    for key in ["key", "other"] { try cache.set("old", forKey: key) }
+    let (name, journal) = (directory.journals[0], directory.contents(directory.journals[0]))
+    if hasCrashed { try cache.flush() }
+    switch successor {
+    case .set: try cache.set("new", forKey: "key")
+    case .removal: try cache.removeValue(forKey: "key")
+    case .removalOfAll: try cache.removeAll()
+    }
+    try cache.flush()
+    let place = hasCrashed ? directory.crashed(cache) : directory
+    try cache.close()
+    place.write(journal, to: isRenamed ? JournalName.folder + "/ffffffffffffffff.journal" : name)
+    let reopened = try place.open { $0.disk.groupCommitInterval = .zero }
+    #expect(try reopened.value(String.self, forKey: "key") == (successor == .set ? "new" : nil))
+    #expect(try reopened.value(String.self, forKey: "other") == (successor == .removalOfAll ? nil : "old"))
+    #expect(try reopened.count == (successor == .set ? 2 : successor == .removal ? 1 : 0))
+    if hasCrashed { #expect(reopened.statistics.replayedWrites == 0) }
+    try reopened.close()
   }
 
   /// Constantly due commits must not delay a dead process's journal.
@@ -266,45 +160,6 @@ import Testing
     #expect(eventually { (try? second.value(String.self, forKey: "b")) == "waits" })
     #expect(try second.value(String.self, forKey: "a") == nil)
     try second.close()
-  }
-
-  @Test func thePlaceOfAReaderThatDiedIsFree() throws {
-    func dieInASnapshot() throws {
-      let child = try cacheProcess()
-      #expect(child.run("open \(directory.path)") == "ok")
-      #expect(child.run("snapshot key") == "held")
-      child.kill()
-    }
-    let clock = ManualClock()
-    let cache = try directory.open { $0.clock = .manual(clock) }
-    let environment = cache.store.environment
-    // The search for dead readers runs every second, so none remains.
-    try dieInASnapshot()
-    clock.advance(by: .seconds(2))
-    try cache.settle()
-    #expect(try environment.checkReaders() == 0)
-    // Every opening searches too.
-    try dieInASnapshot()
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path)") == "ok")
-    #expect(try environment.checkReaders() == 0)
-    // Without a search it would remain.
-    child.kill()
-    try dieInASnapshot()
-    #expect(try environment.checkReaders() == 1)
-    try cache.close()
-  }
-
-  @Test func aJournalInUseIsLeftAlone() throws {
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path) interval=86400000") == "ok")
-    #expect(child.run("set key v") == "ok")
-    let cache = try directory.open()
-    #expect(try cache.value(String.self, forKey: "key") == nil)
-    #expect(directory.journals.count == 1)
-    #expect(child.run("flush") == "ok")
-    #expect(try cache.value(String.self, forKey: "key") == "v")
-    try cache.close()
   }
 
   @Test func segmentsThatNobodyHasAreRemoved() throws {

@@ -1,20 +1,10 @@
-import Platform
 import Foundation
 import LMDB
-import Logging
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import LMDBCaching
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A dead process's journal that cannot be replayed because the disk is full or the journal is unreadable.
 @Suite struct UnreplayedTests {
@@ -46,38 +36,6 @@ import Testing
     let again = try crashed.open(neverCommitting)
     #expect(try again.value(String.self, forKey: "new") == "new")
     try again.close()
-  }
-
-  @Test func whatGoesOnFailingIsLoggedOnce() throws {
-    let directory = CacheDirectory()
-    let (clock, events, replayed) = (ManualClock(), EventLog.Events(), EventLog.Events())
-    let cache = try directory.open {
-      neverCommitting(&$0)
-      $0.clock = .manual(clock)
-      $0.logger = EventLog.logger(events)
-    }
-    func makeRounds() throws {
-      for _ in 0..<5 {
-        clock.advance(by: .seconds(2))
-        try cache.store.onWriterThread { .success(()) }
-      }
-    }
-    try cache.set("v", forKey: "key")
-    let crashed = directory.crashed(cache)
-    for _ in 0..<2 {
-      let session = FaultInjection.begin(.directory(directory.path), [.init(.openat, returns: EMFILE, count: .max)])
-      try makeRounds()
-      FaultInjection.end(session)
-      try makeRounds()
-    }
-    try cache.close()
-    let counts = Dictionary(grouping: events.current.filter { $0.level >= .warning }, by: \.message).mapValues(\.count)
-    #expect(counts["cache journals not scanned"] == 2)
-    #expect(counts.values.allSatisfy { $0 <= 2 }, "\(counts)")
-    // A script that leaves its cache open must not affect the next one.
-    try crashed.open { $0.logger = EventLog.logger(replayed) }.close()
-    #expect(replayed.current.contains { $0.message.contains("applied") })
-    #expect(replayed.current.allSatisfy { $0.level == .debug }, "\(replayed.current)")
   }
 
   /// Here a round replays it, and nothing else has to be committed.

@@ -82,7 +82,7 @@ import Testing
     return (own, leastRecent, cache.totals.pointee.share.value)
   }
 
-  /// A tenth of the requests go to a few keys, the others to keys that are requested once.
+  /// A scan: a tenth of the requests go to a few keys, the others to keys that are requested once.
   @Test func aScanDoesNotDriveOutWhatIsUsed() {
     var random = SeededRandom(1)
     let keys = (0..<60_000).map { random.below(10) == 0 ? random.below(100) : 1_000 + $0 }
@@ -90,21 +90,16 @@ import Testing
     #expect(own < leastRecent - 2_000, "\(own) \(leastRecent) \(share)")
   }
 
-  /// Keys used a few times and never again: only recency helps, and a small queue of a tenth would be too short.
-  @Test func theSmallQueueGrowsWhereRecencyCounts() {
+  /// Keys used a few times and never again: only recency helps, and a small queue of a tenth would be too short. And a
+  /// working set that changes completely, again and again.
+  @Test(arguments: [(4, 1, 300, 250, 1.25, 0.5), (20_000, 1_000, 400, 200, 1, 0)])
+  func whatIsNoLongerUsedGoes(
+    _ step: Int, _ stride: Int, _ width: Int, _ limit: Int, _ factor: Double, _ leastShare: Double
+  ) {
     var random = SeededRandom(2)
-    let keys = (0..<100_000).map { $0 / 4 + min(random.below(300), random.below(300)) }
-    let (own, leastRecent, share) = misses(of: keys, limit: 250)
-    #expect(share > 0.5, "\(share)")
-    #expect(Double(own) < Double(leastRecent) * 1.25, "\(own) \(leastRecent)")
-  }
-
-  /// The working set changes completely, again and again.
-  @Test func whatIsNoLongerUsedGoes() {
-    var random = SeededRandom(3)
-    let keys = (0..<100_000).map { $0 / 20_000 * 1_000 + min(random.below(400), random.below(400)) }
-    let (own, leastRecent, share) = misses(of: keys, limit: 200)
-    #expect(own < leastRecent, "\(own) \(leastRecent) \(share)")
+    let keys = (0..<100_000).map { $0 / step * stride + min(random.below(width), random.below(width)) }
+    let (own, leastRecent, share) = misses(of: keys, limit: limit)
+    #expect(Double(own) < Double(leastRecent) * factor && share > leastShare, "\(own) \(leastRecent) \(share)")
   }
 
   // MARK: Costs

@@ -3,31 +3,23 @@ import TestSupport
 import Testing
 
 @Suite struct MemoryCacheTests {
-  struct Colliding: Hashable, Sendable {
+
+  struct Clash: Hashable, Sendable {
     let number: Int
     func hash(into hasher: inout Hasher) {}
   }
 
-  @Test func keysThatCollideAreKeptApart() {
-    let cache = MemoryCache<Colliding, Int>()
-    for number in 0..<300 { cache.set(number, forKey: Colliding(number: number)) }
-    for number in 0..<300 { #expect(cache.value(forKey: Colliding(number: number)) == number) }
-    for number in stride(from: 0, to: 300, by: 2) { cache.removeValue(forKey: Colliding(number: number)) }
-    for number in 0..<300 {
-      #expect(cache.value(forKey: Colliding(number: number)) == (number % 2 == 0 ? nil : number))
+  @Test func keysOfOneHashAreToldApart() {
+    let cache = MemoryCache<Clash, Int>()
+    for number in 0..<500 { cache.set(number, forKey: Clash(number: number)) }
+    for number in stride(from: 0, to: 500, by: 3) {
+      #expect(cache.removeValue(forKey: Clash(number: number)) == number)
     }
-  }
-
-  @Test func stringKeysAreTheirBytes() {
-    let cache = MemoryCache<String, Int>()
-    let keys = [
-      "", "\0", "a\0", "a\0b", "\u{E9}", "e\u{301}", "\u{1F468}\u{200D}\u{1F469}", String(repeating: "k", count: 9_999),
-    ]
-    for (number, key) in keys.enumerated() { cache.set(number, forKey: key) }
-    #expect(cache.count == keys.count)
-    for (number, key) in keys.enumerated() {
-      #expect(cache.value(forKey: String(decoding: Array(key.utf8), as: UTF8.self)) == number)
+    for number in 0..<500 {
+      #expect(cache.value(forKey: Clash(number: number)) == (number % 3 == 0 ? nil : number))
     }
+    cache.trim(to: .count(10))
+    #expect((0..<500).filter { cache.contains(Clash(number: $0)) }.count == 10)
   }
 
   @Test(arguments: [1, 2, 7, 100, 1_000, 20_000]) func countLimitHoldsAfterEverySet(limit: Int) {
@@ -38,27 +30,6 @@ import Testing
       #expect(cache.count <= limit)
     }
     #expect(cache.count == limit)
-  }
-
-  @Test func costLimitHoldsAndTheSumIsExact() {
-    let cache = MemoryCache<Int, Int>(costLimit: 1_000)
-    var random = SeededRandom(3)
-    for number in 0..<5_000 {
-      cache.set(number, forKey: number % 400, cost: Int(random.next() % 60))
-      #expect(cache.totalCost <= 1_000)
-    }
-    for number in 0..<400 { cache.removeValue(forKey: number) }
-    #expect(cache.totalCost == 0)
-    #expect(cache.count == 0)
-  }
-
-  @Test func costsOver32BitsAreCounted() {
-    let cache = MemoryCache<String, Int>()
-    cache.set(1, forKey: "a", cost: 5_000_000_000)
-    cache.set(2, forKey: "b", cost: 6_000_000_000)
-    #expect(cache.totalCost == 11_000_000_000)
-    cache.costLimit = 6_000_000_000
-    #expect(cache.totalCost <= 6_000_000_000)
   }
 
   @Test func anEntryOverTheWholeLimitIsNotAdmittedAndTheOldOneGoes() {
@@ -153,36 +124,6 @@ import Testing
     }
     #expect(cache.contains("read"))
     #expect(!cache.contains("idle"))
-  }
-
-  @Test func aHotEntrySurvivesAScan() {
-    // S3-FIFO's property: keys used once leave through the small queue, and do not displace those that return.
-    let cache = MemoryCache<Int, Int>(countLimit: 1_000)
-    for number in 0..<500 { cache.set(number, forKey: number) }
-    for round in 1...4 {
-      for number in 0..<500 { _ = cache.value(forKey: number) }
-      for number in 0..<300 { cache.set(number, forKey: round * 1_000 + number) }
-    }
-    for number in 10_000..<30_000 { cache.set(number, forKey: number) }
-    let survivors = (0..<500).count { cache.contains($0) }
-    #expect(survivors > 400)
-  }
-
-  @Test func trims() {
-    let clock = ManualClock()
-    let cache = MemoryCache<Int, Int>(clock: .manual(clock))
-    for number in 0..<30_000 { cache.set(number, forKey: number, cost: 2) }
-    cache.trim(to: .count(10_000))
-    #expect(cache.count == 10_000)
-    cache.trim(to: .cost(5_000))
-    #expect(cache.totalCost <= 5_000)
-    clock.advance(by: .seconds(100))
-    cache.set(-1, forKey: -1)
-    cache.trim(to: .age(.seconds(50)))
-    #expect(cache.count == 1)
-    cache.removeAll()
-    #expect(cache.count == 0)
-    #expect(cache.totalCost == 0)
   }
 
   @Test func aMemoryWarningEmptiesItAfterTellingTheOwner() {

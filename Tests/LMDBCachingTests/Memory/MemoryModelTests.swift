@@ -40,7 +40,11 @@ import Testing
           cache.removeAll()
           model = [:]
         } else if random.next() % 10 == 0 {
-          cache.trim(to: .count(Int(random.next() % 200)))
+          let limit = Int(random.next() % 200)
+          cache.trim(to: .count(limit))
+          #expect(cache.count <= limit, "seed \(seed), step \(step)")
+          cache.trim(to: .cost(40 * limit))
+          #expect(cache.totalCost <= 40 * limit, "seed \(seed), step \(step)")
         } else if random.next() % 10 == 0 {
           let suffix = "\(random.next() % 10)"
           cache.removeAll { $0.hasSuffix(suffix) }

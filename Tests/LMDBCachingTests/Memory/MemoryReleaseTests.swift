@@ -33,23 +33,16 @@ import Testing
     }
   }
 
-  @Test func evictedValuesAreReleasedOffTheCallersThread() {
+  @Test(arguments: [true, false]) func evictedValuesAreReleasedOffTheCallersThreadIfSoAsked(_ asynchronously: Bool) {
     let cache = MemoryCache<Int, Tracked>(countLimit: 10)
+    cache.releasesAsynchronously = asynchronously
     let release = Release()
     for number in 0..<10 { cache.set(Tracked { release.note() }, forKey: number) }
     // A write would not do: its caller holds the new value, and may release it last.
     cache.countLimit = 1
     let own = UInt(bitPattern: pthread_self().hashValue)
-    #expect(!release.wait(for: 9).contains(own))
-  }
-
-  @Test func orByTheCallerIfSoAsked() {
-    let cache = MemoryCache<Int, Tracked>(countLimit: 1)
-    cache.releasesAsynchronously = false
-    let release = Release()
-    for number in 0..<10 { cache.set(Tracked { release.note() }, forKey: number) }
-    let own = UInt(bitPattern: pthread_self().hashValue)
-    #expect(release.wait(for: 9).allSatisfy { $0 == own })
+    let threads = release.wait(for: 9)
+    #expect(asynchronously ? !threads.contains(own) : threads.allSatisfy { $0 == own })
   }
 
   @Test(arguments: [true, false]) func aValueWhoseDeinitUsesTheCacheDoesNotDeadlock(asynchronously: Bool) {
@@ -70,27 +63,25 @@ import Testing
     #expect(cache.count == 0)
   }
 
-  /// Values that are not admitted are released without a lock, like removed ones.
-  @Test(arguments: [(0, Int.max), (10, 10)])
-  func neitherDoesOneThatIsNotAdmitted(_ countLimit: Int, _ costLimit: Int) {
-    for asynchronously in [true, false] {
-      let cache = MemoryCache<Int, Tracked>(countLimit: countLimit, costLimit: costLimit)
-      cache.releasesAsynchronously = asynchronously
-      let release = Release()
-      let hasEnded = finishes {
-        // With and without room for the first; the next may replace it.
-        for number in 0..<5 {
-          cache.set(
-            Tracked { [weak cache] in
-              _ = cache?.value(forKey: 0)
-              cache?.removeValue(forKey: 1)
-              release.note()
-            }, forKey: number % 2, cost: number == 0 ? 1 : 11)
-        }
-        _ = release.wait(for: 5)
+  /// Values that are not admitted are released without a lock, too.
+  @Test(arguments: [(0, Int.max), (10, 10)], [true, false])
+  func aValueThatIsNotAdmittedDoesNotDeadlock(_ limits: (count: Int, cost: Int), asynchronously: Bool) {
+    let cache = MemoryCache<Int, Tracked>(countLimit: limits.count, costLimit: limits.cost)
+    cache.releasesAsynchronously = asynchronously
+    let release = Release()
+    let hasEnded = finishes {
+      // With and without room for the first; the next may replace it.
+      for number in 0..<5 {
+        cache.set(
+          Tracked { [weak cache] in
+            _ = cache?.value(forKey: 0)
+            cache?.removeValue(forKey: 1)
+            release.note()
+          }, forKey: number % 2, cost: number == 0 ? 1 : 11)
       }
-      #expect(hasEnded)
+      _ = release.wait(for: 5)
     }
+    #expect(hasEnded)
   }
 
   enum Removal: CaseIterable { case object, setOfNoDuration }

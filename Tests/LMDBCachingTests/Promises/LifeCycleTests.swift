@@ -6,17 +6,6 @@ import Testing
 @Suite struct LifeCycleTests {
   let directory = CacheDirectory()
 
-  @Test(arguments: ["trims", "alone"]) func threadsThatOpenAndCloseLoseNothing(_ trims: String) throws {
-    let failures = try ProcessScript([("storm \(directory.path) 20 \(trims)", .ok)]).failures(within: 60)
-    #expect(failures == [])
-  }
-
-  /// The opening cache starts from the closing one's last commit.
-  @Test(arguments: ["trims", "alone"]) func whoOpensWhatIsClosingLosesNothing(_ trims: String) throws {
-    let failures = try ProcessScript([("relay \(directory.path) 20 \(trims)", .ok)]).failures(within: 60)
-    #expect(failures == [])
-  }
-
   /// Another process delays the closing store's last commit.
   @Test func anOpeningWaitsForTheSameDirectorysClosing() throws {
     let setUp = try directory.open()
@@ -37,19 +26,14 @@ import Testing
       do throws(CacheError) { try closing.close() } catch { #expect(error.code == .notCommitted) }
     }
     #expect(eventually { errorCode { try closing.value(String.self, forKey: "key") } == .closed })
-    let path = directory.url
     let seen = Guarded<String?>("nothing yet")
-    let isDone = finishes(within: 60) {
-      do {
-        var configuration = CacheDirectory.configuration()
-        configuration.disk.lockTimeout = .milliseconds(400)
-        let cache = try LMDBCache(directory: path, configuration: configuration)
-        let value = try cache.value(String.self, forKey: "key")
-        seen { $0 = value }
-        try? cache.close()
-      } catch {
-        seen { $0 = "\((error as? CacheError)?.code ?? .storageFailed)" }
+    let isDone = finishes { [directory] in
+      let result = Result { () throws -> String? in
+        let cache = try directory.open { $0.disk.lockTimeout = .milliseconds(400) }
+        defer { try? cache.close() }
+        return try cache.value(String.self, forKey: "key")
       }
+      seen { $0 = try? result.get() }
     }
     #expect(isDone)
     // The acknowledged value, or an error, but never the value it replaced.
@@ -60,42 +44,6 @@ import Testing
     let cache = try directory.open()
     #expect(try cache.value(String.self, forKey: "key") == "new")
     try cache.close()
-  }
-
-  @Test func anOpeningNeverWaitsForAnotherDirectory() throws {
-    let held = CacheDirectory()
-    let holder = try cacheProcess()
-    holder.send("stopopening \(held.path)")
-    #expect(holder.readLine() == "stopping")
-    holder.awaitSuspension()
-    let (group, code) = (DispatchGroup(), Guarded<CacheError.Code?>(nil))
-    let hasBegun = DispatchSemaphore(value: 0)
-    inBackground(group) {
-      hasBegun.signal()
-      let found = errorCode {
-        let cache = try held.open { $0.disk.lockTimeout = .seconds(20) }
-        try cache.close()
-      }
-      code { $0 = found }
-    }
-    hasBegun.wait()
-    #if os(Linux)
-      // The held opening has begun once its directory is open.
-      #expect(
-        try eventually {
-          try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").contains {
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == held.path
-          }
-        })
-    #endif
-    let start = ContinuousClock.now
-    let cache = try directory.open()
-    try cache.set("v", forKey: "key")
-    try cache.close()
-    let elapsed = ContinuousClock.now - start
-    #expect(elapsed < .seconds(10), "\(elapsed)")
-    holder.resume()
-    group.wait()
   }
 
   @Test func aRenamedDirectoryAndANewOneInItsPlaceAreTwoCaches() throws {

@@ -145,21 +145,19 @@ import Testing
     #expect(isFirstAgain)
   }
 
-  @Test func aLockIsTriedAgainWithinASecond() {
-    var machine = WriterMachine(now: 0)
-    for _ in 0..<20 { machine.didFail(CacheError(.lockTimeout, "held"), now: 7) }
-    guard let failure = failing(machine.gate) else { return }
-    #expect(failure.retryAt == 7 + Self.second)
-  }
-
   /// A failing disk must not stop rounds and jobs.
   @Test func jobsRunWhileCommitsWait() {
     var machine = WriterMachine(now: 0)
-    machine.didFail(error, now: 0)
-    let job = next(machine, JournalSituation(hasSealed: true, hasJobs: true), at: 1)
-    #expect(job == .runJob)
-    let round = next(machine, JournalSituation(hasSealed: true, hasJobs: true), at: Self.second)
-    #expect(round == .makeRounds)
+    for _ in 0..<20 { machine.didFail(CacheError(.lockTimeout, "held"), now: 7) }
+    // A lock is tried again within a second.
+    guard let failure = failing(machine.gate) else { return }
+    #expect(failure.retryAt == 7 + Self.second)
+    let busy = JournalSituation(hasSealed: true, hasJobs: true)
+    let (job, round) = (next(machine, busy, at: 1), next(machine, busy, at: Self.second))
+    #expect(job == .runJob && round == .makeRounds)
+    machine.forgetFailure()
+    let commit = next(machine, busy, at: 1)
+    #expect(commit == .commit, "A forgotten failure is tried at once.")
   }
 
   @Test func outOfServiceNothingIsCommitted() {
@@ -176,14 +174,6 @@ import Testing
     #expect(didClose)
     let closing = next(machine, JournalSituation(hasSealed: true), at: 0)
     #expect(closing == .end)
-  }
-
-  @Test func aForgottenFailureIsTriedAtOnce() {
-    var machine = WriterMachine(now: 0)
-    machine.didFail(error, now: 0)
-    machine.forgetFailure()
-    let action = next(machine, JournalSituation(hasSealed: true), at: 1)
-    #expect(action == .commit)
   }
 
   // MARK: Closing

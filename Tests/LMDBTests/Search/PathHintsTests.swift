@@ -8,44 +8,26 @@ import Testing
     withUnsafeBytes(of: index) { TreeKey($0).hash }
   }
 
-  @Test func remembersTheLastWay() {
+  /// The table grows with the keys, keeps nearly every recent hint on the way, and has a limit.
+  @Test func growsUpToALimit() {
     let hints = PathHints()
     #expect(hints.path(Self.hash(1)) == nil)
-    hints.keep(5, Self.hash(1))
-    #expect(hints.path(Self.hash(1)) == 5)
-    hints.keep(6, Self.hash(1))
-    #expect(hints.path(Self.hash(1)) == 6)
-    #expect(hints.path(Self.hash(2)) == nil)
-  }
-
-  @Test func growsWithWhatIsLookedForUpToALimit() {
-    let hints = PathHints()
-    for index in 0..<300 { hints.keep(UInt64(index), Self.hash(index)) }
-    #expect(hints.capacity == 512)
-    // A search stores its hint again after the table grows.
-    for _ in 0..<8 {
-      for index in 0..<50_000 { hints.keep(UInt64(index), Self.hash(index)) }
-    }
-    #expect(hints.capacity >= 65_536 && hints.capacity <= 262_144)
-    let known = (0..<50_000).count { hints.path(Self.hash($0)) == UInt64($0) }
-    #expect(known > 47_000)
-    for index in 0..<1_200_000 { hints.keep(1, Self.hash(index)) }
-    #expect(hints.capacity == 1 << 20)
-  }
-
-  /// Growing keeps nearly every recent hint.
-  @Test func nothingIsForgottenByGrowing() {
-    let hints = PathHints()
     var (capacity, growths) = (0, 0)
     for index in 0..<50_000 {
       hints.keep(UInt64(index), Self.hash(index))
-      if hints.capacity != capacity {
-        (capacity, growths) = (hints.capacity, growths + 1)
-        let known = max(0, index - 400)..<index
-        #expect(known.count { hints.path(Self.hash($0)) == UInt64($0) } >= known.count * 9 / 10)
-      }
+      #expect(hints.path(Self.hash(index)) == UInt64(index))
+      if hints.capacity == capacity { continue }
+      (capacity, growths) = (hints.capacity, growths + 1)
+      let known = max(0, index - 400)..<index
+      #expect(known.count { hints.path(Self.hash($0)) == UInt64($0) } >= known.count * 9 / 10)
     }
     #expect(growths >= 6)
+    // A search stores its hint again after the table grows.
+    for _ in 0..<8 { for index in 0..<50_000 { hints.keep(UInt64(index), Self.hash(index)) } }
+    #expect(hints.capacity >= 65_536 && hints.capacity <= 262_144)
+    #expect((0..<50_000).count { hints.path(Self.hash($0)) == UInt64($0) } > 47_000)
+    for index in 0..<1_200_000 { hints.keep(1, Self.hash(index)) }
+    #expect(hints.capacity == 1 << 20)
   }
 
   @Test func keysThatDifferHaveOtherHashes() {

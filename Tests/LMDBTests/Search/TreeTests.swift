@@ -88,30 +88,6 @@ import Testing
     }
   }
 
-  @Test func aSnapshotSeesItsOwnState() throws {
-    let environment = try directory.open()
-    defer { environment.close() }
-    for index in 0..<UInt8(200) { try environment.put([index], [index]) }
-    try environment.withReadTransaction { (old) throws(LMDBError) in
-      let seven = try old.value([7])
-      #expect(seven == [7])
-      for round in 0..<UInt8(5) {
-        let transaction = try environment.beginWrite()
-        for index in 0..<UInt8(200) { try transaction.put([round], [index]) }
-        try transaction.commit()
-        let new = try environment.value([7])
-        #expect(new == [round])
-        // Uses hints from the new state.
-        for index in 0..<UInt8(200) {
-          let value = try old.value([index])
-          #expect(value == [index])
-        }
-        let values = try old.values([[7], [201], [199]])
-        #expect(values == [[7], nil, [199]])
-      }
-    }
-  }
-
   /// The meta page of an older snapshot may be overwritten by a commit that fails.
   @Test func theTreeOfAnOlderTransactionIsNotLookedUp() throws {
     let environment = try directory.open()
@@ -141,23 +117,6 @@ import Testing
       #expect(some == [[1], nil, nil])
       let none = try transaction.values([])
       #expect(none == [])
-    }
-  }
-
-  @Test func namedDatabasesAreNotTheMainOne() throws {
-    let environment = try directory.open { $0.maxDatabases = 2 }
-    defer { environment.close() }
-    let database = try environment.openDatabase(named: "other")
-    let transaction = try environment.beginWrite()
-    try transaction.put([1], [9])
-    try transaction.put([2], [9], in: database)
-    try transaction.commit()
-    for _ in 0..<2 {
-      try environment.withReadTransaction { (transaction) throws(LMDBError) in
-        let main = try transaction.value([9])
-        let other = try transaction.value([9], in: database)
-        #expect(main == [1] && other == [2])
-      }
     }
   }
 }
@@ -205,13 +164,13 @@ extension ReadTransaction {
     }
     let found = UnsafeMutableBufferPointer<UnsafeRawBufferPointer?>.allocate(capacity: keys.count)
     found.initialize(repeating: nil)
+    let pointers = UnsafeMutableBufferPointer<UnsafeRawBufferPointer>.allocate(capacity: keys.count)
+    _ = pointers.initialize(from: copies)
     defer {
       for copy in copies { copy.deallocate() }
       found.deallocate()
+      pointers.deallocate()
     }
-    let pointers = UnsafeMutableBufferPointer<UnsafeRawBufferPointer>.allocate(capacity: keys.count)
-    defer { pointers.deallocate() }
-    _ = pointers.initialize(from: copies)
     try find(UnsafeBufferPointer(pointers), found)
     return found.map { $0.map { [UInt8]($0) } }
   }

@@ -1,12 +1,5 @@
+import Foundation
 import LMDB
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A temporary directory, removed with the object.
 final class TemporaryDirectory: Sendable {
@@ -14,17 +7,13 @@ final class TemporaryDirectory: Sendable {
   let path: String
 
   init() {
-    var template = Array("/tmp/lmdb-test-XXXXXX".utf8CString)
-    let made = template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) != nil }
-    precondition(made, "mkdtemp failed")
-    let resolved = realpath(template, nil)!
-    defer { free(resolved) }
-    path = String(cString: resolved)
+    let parent = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+    path = parent.appendingPathComponent("lmdb-test-" + UUID().uuidString).path
+    try! FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
   }
 
-  deinit {
-    Self.remove(path)
-  }
+  deinit { try? FileManager.default.removeItem(atPath: path) }
 
   func makeDirectory(_ name: String) -> String {
     let directory = path + "/" + name
@@ -32,29 +21,22 @@ final class TemporaryDirectory: Sendable {
     return directory
   }
 
-  static func remove(_ path: String) {
-    if let stream = opendir(path) {
-      while let entry = readdir(stream) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        if name == "." || name == ".." { continue }
-        let child = path + "/" + name
-        if unlink(child) != 0 {
-          remove(child)
-        }
-      }
-      closedir(stream)
-    }
-    rmdir(path)
-  }
-
-  /// Opens a small environment in it.
-  func open(_ change: (inout Environment.Options) -> Void = { _ in }) throws(LMDBError) -> Environment {
+  /// Opens a small environment in it, or in a folder of it.
+  func open(
+    _ folder: String = "", _ change: (inout Environment.Options) -> Void = { _ in }
+  ) throws(LMDBError) -> Environment {
     var options = Environment.Options()
     options.mapSize = 64 << 20
     options.syncMode = .noSync
     change(&options)
-    return try Environment.open(directory: path, options: options)
+    return try Environment.open(directory: folder.isEmpty ? path : path + "/" + folder, options: options)
+  }
+
+  /// The number of open files in it; always 0 without `/proc`.
+  var openFiles: Int {
+    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return descriptors.count {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0))?.hasPrefix(path + "/") == true
+    }
   }
 }

@@ -1,12 +1,4 @@
-import LMDB
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import Foundation
 
 /// A data file's bytes, to change and write back. Assumes a sound file.
 struct DataFileImage {
@@ -15,19 +7,10 @@ struct DataFileImage {
 
   init(_ directory: String) {
     path = directory + "/data.mdb"
-    let file = fopen(path, "rb")!
-    defer { fclose(file) }
-    var status = stat()
-    precondition(fstat(fileno(file), &status) == 0)
-    bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    precondition(fread(&bytes, 1, bytes.count, file) == bytes.count)
+    bytes = [UInt8](FileManager.default.contents(atPath: path)!)
   }
 
-  func write() {
-    let file = fopen(path, "wb")!
-    defer { fclose(file) }
-    precondition(fwrite(bytes, 1, bytes.count, file) == bytes.count)
-  }
+  func write() { try! Data(bytes).write(to: URL(fileURLWithPath: path)) }
 
   func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _ type: T.Type = T.self) -> T {
     bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: type) }
@@ -56,6 +39,9 @@ struct DataFileImage {
 
   /// The offsets of the free list's pages, likewise.
   var freeSpine: [Int] { spine(load(free + 40, UInt64.self)) }
+
+  /// The offset of the free list's first record: the number of pages, and then the pages.
+  var freeList: Int { data(node(0, of: freeSpine.last!)) }
 
   private func spine(_ root: UInt64) -> [Int] {
     var page = Int(root) * pageSize

@@ -1,10 +1,52 @@
 import Foundation
+import LMDBCaching
 import TestSupport
 import Testing
 
-/// Durations and clocks at the ends of their ranges.
-@Suite struct ExtremeTimeTests {
+/// Sizes, costs, durations and clocks at the ends of their ranges.
+@Suite struct ExtremeTests {
   let directory = CacheDirectory()
+
+  // MARK: Sizes and costs
+
+  @Test func theLongestKeyAndValue() throws {
+    let failures = try ProcessScript([
+      ("open \(directory.path)", .ok), ("set stays v", .ok), ("key \(16 << 20) k", .ok),
+      ("refusedkey \(16 << 20 + 1)", .ok),
+      // The bytes are never read, and need no memory.
+      ("huge \(1 << 32)", .ok), ("huge \(1 << 33)", .ok), ("get stays", .text("v")), ("count", .text("1")),
+      ("close", .ok),
+    ]).failures(within: 120)
+    #expect(failures == [])
+  }
+
+  /// Costs whose sum overflows 64 bits.
+  @Test(arguments: [1, 2, 5]) func theSumOfCostsComesBackFromItsGreatestValue(_ count: Int) throws {
+    var cache = try directory.open()
+    for index in 0..<count { try cache.set("a", forKey: "a\(index)", cost: .max) }
+    try cache.set("b", forKey: "b", cost: 10)
+    #expect(try cache.totalCost == .max)
+    try cache.flush()
+    for index in 1..<count {
+      if index.isMultiple(of: 2) {
+        try cache.removeValue(forKey: "a\(index)")
+      } else {
+        try cache.set("a", forKey: "a\(index)", cost: 0)
+      }
+      #expect(try cache.totalCost == .max, "after \(index)")
+    }
+    // The oldest goes, and the others fit.
+    try cache.trim(to: .cost(100))
+    #expect(try cache.totalCost == 10)
+    #expect(cache.memory.totalCost == 10)
+    try cache.close()
+    cache = try directory.open()
+    #expect(try cache.totalCost == 10)
+    #expect(try cache.value(String.self, forKey: "b") == "b")
+    try cache.close()
+  }
+
+  // MARK: Times
 
   static let options = ["every", "lockfor", "memoryage", "diskage"]
   static let durations = ["max-s", "max-ns", "9223372036854775806", "0", "1", "-1", "min-ns", "min-s"]
@@ -57,42 +99,43 @@ import Testing
     4_294_967_296_000_000_000, 5_000_000_000_000_000_000, 9_000_000_000_000_000_000,
   ]
 
-  @Test(arguments: walls) func aWallClock(_ wall: Int64) throws {
-    let failures = try ProcessScript([
-      ("open \(directory.path) wall=\(wall)", .ok), ("set key v", .ok), ("get key", .text("v")),
-      ("setfor minute v 60000000000", .ok), ("setfor ever v max-s", .ok), ("get minute", .text("v")),
-      ("flush", .ok), ("forget", .ok), ("get key", .text("v")), ("get minute", .text("v")), ("get ever", .text("v")),
-      ("trimage 3600000000000", .ok), ("get key", .text("v")), ("trimage max-s", .ok), ("get key", .text("v")),
-      ("memorytrimage max-s", .ok), ("agelimit 3600000000000", .ok), ("trimlimits", .ok), ("get key", .text("v")),
-      ("advance 59000000000", .ok), ("get minute", .text("v")), ("maintain", .ok),
-      ("get minute", .text("nil")), ("forget", .ok), ("get minute", .text("nil")), ("get key", .text("v")),
-      ("trimlimits", .ok), ("count", .text("2")),
-      ("keys", .text("ever,key")), ("big large 2000000", .ok), ("sweep", .ok), ("isbig large 2000000", .ok),
-      ("close", .ok),
-      ("open \(directory.path) wall=\(wall + 300_000_000_000)", .ok), ("get key", .text("v")), ("get ever", .text("v")),
-      ("isbig large 2000000", .ok), ("set key w", .ok), ("trimcount 1", .ok), ("get key", .text("w")), ("close", .ok),
-      // Opened with the right time.
-      ("open \(directory.path)", .ok), ("get key", .text("w")), ("set key x", .ok), ("flush", .ok), ("forget", .ok),
-      ("get key", .text("x")), ("close", .ok),
-      ("open \(directory.path) wall=\(wall)", .ok), ("get key", .text("x")), ("close", .ok),
-    ]).failures()
-    #expect(failures == [])
+  // MARK: Wall clocks that are set. The trial `clock-jumps` sets them at random
+
+  static let hour: Int64 = 3_600_000_000_000
+
+  /// The order of use does not depend on the wall clock.
+  @Test(arguments: [-hour, -24 * hour], [Int.max, 0])
+  func theLastWrittenIsNotTheLeastRecentlyUsed(_ jump: Int64, _ memoryLimit: Int) throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.memory.countLimit = memoryLimit
+    }
+    for index in 0..<5 { try cache.set("v", forKey: "old\(index)") }
+    try cache.flush()
+    clock.set(clock.now + jump)
+    try cache.set("v", forKey: "new")
+    try cache.trim(to: .count(1))
+    #expect(try cache.entries().map(\.key) == ["new"])
+    #expect(try cache.value(String.self, forKey: "new") == "v")
+    try cache.close()
   }
 
-  @Test(arguments: walls, [0, 1_700_000_000_000_000_000]) func aWallClockThatIsSet(_ first: Int64, _ second: Int64)
-    throws
-  {
-    let failures = try ProcessScript([
-      ("open \(directory.path) wall=\(first)", .ok), ("set first v", .ok), ("setfor brief v 60000000000", .ok),
-      ("flush", .ok), ("setclock \(second)", .ok), ("get first", .text("v")), ("set second v", .ok),
-      ("get second", .text("v")), ("flush", .ok), ("maintain", .ok), ("memorytrimage 3600000000000", .ok),
-      ("trimlimits", .ok), ("get first", .text("v")), ("get second", .text("v")),
-      ("setclock \(first)", .ok), ("get first", .text("v")), ("get second", .text("v")), ("maintain", .ok),
-      ("forget", .ok),
-      ("get first", .text("v")), ("get second", .text("v")), ("close", .ok),
-      ("open \(directory.path) wall=\(second)", .ok), ("get first", .text("v")), ("get second", .text("v")),
-      ("close", .ok),
-    ]).failures()
-    #expect(failures == [])
+  @Test func anEntryIsNotOldSinceTheClockWasAhead() throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    clock.set(clock.now + 24 * Self.hour)
+    try cache.set("v", forKey: "ahead")
+    try cache.flush()
+    clock.set(clock.now - 24 * Self.hour)
+    try cache.set("v", forKey: "now")
+    try cache.flush()
+    try cache.trim(to: .age(.seconds(60)))
+    #expect(try cache.entries().map(\.key) == ["ahead", "now"])
+    // It expires in time, although its last use is in the future.
+    clock.advance(by: .seconds(26 * 3_600))
+    try cache.trim(to: .age(.seconds(60)))
+    #expect(try cache.entries().isEmpty)
+    try cache.close()
   }
 }

@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 import Testing
 
@@ -13,21 +12,20 @@ import Testing
   @Test func everySnapshotIsWhole() throws {
     let environment = try directory.open()
     defer { environment.close() }
-    let isDone = Atomic<Bool>(false)
-    let found = Atomic<Int>(0)
+    let (isDone, found) = (Guarded(false), Guarded(0))
     try fill(environment, 0)
-    onThreads(4) { thread in
+    concurrently(4) { thread in
       do {
         if thread == 0 {
           for round in 1..<150 {
             try fill(environment, round)
             if round % 50 == 0 { try environment.growMap(to: (64 + round) << 20) }
           }
-          isDone.store(true, ordering: .releasing)
+          isDone { $0 = true }
           return
         }
         var random = SeededRandom(UInt64(thread))
-        while !isDone.load(ordering: .acquiring) {
+        while !isDone.current {
           try environment.withReadTransaction { (transaction) throws(LMDBError) in
             // The round of this snapshot.
             let round = try transaction.value([1])
@@ -37,7 +35,7 @@ import Testing
               if let value {
                 if Array(value.suffix(1)) != round { Issue.record("of another snapshot") }
                 if Array(value.dropLast()) != Self.key(index) { Issue.record("of another key") }
-                found.add(1, ordering: .relaxed)
+                found { $0 += 1 }
               } else if index % 3 != 0 {
                 Issue.record("lost")
               }
@@ -46,10 +44,10 @@ import Testing
         }
       } catch {
         Issue.record(error)
-        isDone.store(true, ordering: .releasing)
+        isDone { $0 = true }
       }
     }
-    #expect(found.load(ordering: .relaxed) > 0)
+    #expect(found.current > 0)
   }
 
   private func fill(_ environment: Environment, _ round: Int) throws {

@@ -1,0 +1,160 @@
+#if canImport(Glibc)
+  import Foundation
+  import LMDB
+  import Platform
+  import TestSupport
+  import Testing
+
+  /// Slots for snapshots: the pool of the process, and the table in the lock file.
+  @Suite struct ReaderTests {
+    let directory = TemporaryDirectory()
+
+    private func process() throws -> ChildProcess { try ChildProcess("LMDBTestProcess", [directory.path]) }
+
+    private func open(_ maxReaders: UInt32) throws(LMDBError) -> Environment {
+      try directory.open {
+        $0.maxReaders = maxReaders
+        $0.keptReaders = 4
+        $0.waits.read = 200_000_000
+      }
+    }
+
+    // MARK: The pool
+
+    /// Both keys must come from the same transaction.
+    @Test(arguments: [1, 2, 8]) func moreThreadsThanSlots(_ slots: Int) throws {
+      let environment = try directory.open { $0.readerPoolSize = slots }
+      defer { environment.close() }
+      let isDone = Guarded(false)
+      concurrently(16) { index in
+        do {
+          for round in 0..<500 where index == 0 {
+            let value = withUnsafeBytes(of: round) { [UInt8]($0) }
+            let transaction = try environment.beginWrite()
+            for key in UInt8(1)...2 { try transaction.put(value, [key]) }
+            try transaction.commit()
+          }
+          if index == 0 { return isDone { $0 = true } }
+          var last: UInt64 = 0
+          while !isDone.current {
+            try environment.withReadTransaction { transaction throws(LMDBError) in
+              let isWhole = try transaction.value([1]) == transaction.value([2]) && transaction.id >= last
+              if !isWhole { Issue.record("torn") }
+              last = transaction.id
+            }
+          }
+        } catch {
+          isDone { $0 = true }
+          Issue.record(error)
+        }
+      }
+      // One per slot, and the one from opening, which is free again.
+      #expect(try environment.info().readersInUse <= slots + 1)
+    }
+
+    @Test func noFreeSlotIsANamedError() throws {
+      let environment = try directory.open {
+        $0.readerPoolSize = 1
+        $0.waits.read = 10_000_000
+      }
+      defer { environment.close() }
+      try environment.put([1], [1])
+      try environment.withReadTransaction { transaction throws(LMDBError) in
+        #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == .unavailableReaderSlot)
+        #expect(try transaction.value([1]) == [1])
+      }
+      for _ in 0..<100 {
+        // A throw in the body frees the slot. LMDB fails on an empty key.
+        #expect(code { () throws(LMDBError) in _ = try environment.value([]) } == .badValueSize)
+      }
+      #expect(try environment.value([1]) == [1])
+    }
+
+    @Test func threadsSpreadOverTheSlots() {
+      let slots = ReaderSlots(count: 64, kept: 16)
+      defer { unsafe slots.deallocate() }
+      let (seen, arrived) = (Guarded<Set<Int>>([]), Guarded(0))
+      concurrently(64) { _ in
+        seen { _ = $0.insert(slots.preferred) }
+        // All must be alive at once, because thread identities are reused.
+        arrived { $0 += 1 }
+        #expect(eventually { arrived.current == 64 })
+      }
+      #expect(seen.current.count > 4 && seen.current.allSatisfy { (0..<16).contains($0) })
+    }
+
+    @Test func openSnapshotsAreListed() throws {
+      let environment = try directory.open()
+      defer { environment.close() }
+      try environment.put([1], [1])
+      #expect(try environment.readers() == [])
+      try environment.withReadTransaction { (transaction) throws(LMDBError) in
+        try environment.put([2], [1])
+        let readers = try environment.readers()
+        #expect(readers.count == 1 && readers.first?.process == getpid())
+        #expect(readers.first?.transactionID == transaction.id)
+        #expect(environment.lastTransactionID == transaction.id + 1)
+      }
+      #expect(try environment.readers() == [])
+    }
+
+    // MARK: The table
+
+    /// Each process has used most of the table.
+    @Test func processesThatHadManySnapshotsLeaveRoomForOthers() throws {
+      let environment = try open(40)
+      defer { environment.close() }
+      try environment.put([7], [1])
+      var processes: [ChildProcess] = []
+      for _ in 0..<5 {
+        let process = try process()
+        #expect(process.run("snapshots 20") == "ok")
+        #expect(process.run("get") == "7")
+        processes.append(process)
+      }
+      for process in processes { #expect(process.run("snapshots 20") == "ok") }
+      #expect(try environment.readers().isEmpty)
+    }
+
+    @Test func aFullTableSaysWhatToDo() throws {
+      let environment = try open(12)
+      defer { environment.close() }
+      try environment.put([7], [1])
+      let size = try #require(try Directory(path: directory.path).size(of: "lock.mdb"))
+      let holder = try process()
+      #expect(holder.run("hold 12") == "holding")
+      do throws(LMDBError) {
+        _ = try environment.value([1])
+        Issue.record("a thirteenth")
+      } catch {
+        #expect(error.code == .readersFull)
+        #expect(error.message.contains("maxReaders") && error.message.contains("Environment.readers()"))
+      }
+      #expect(try environment.readers().filter { $0.process == holder.identifier }.count == 12)
+      let other = try process()
+      #expect(other.run("get") == "error readersFull")
+      #expect(holder.run("") == "ok")
+      // Other threads start at other slots, which have no place in the table, and find one that has.
+      concurrently(8) { _ in
+        let found = code { () throws(LMDBError) in _ = try environment.value([1]) }
+        #expect(found == nil)
+      }
+      #expect(other.run("get") == "7")
+      // A killed process leaves no slot behind either, and no process makes the table larger.
+      #expect(holder.run("hold 8") == "holding")
+      holder.kill()
+      #expect(other.run("snapshots 10") == "ok")
+      #expect(other.run("snapshots 13") == "error readersFull")
+      #expect(try Directory(path: directory.path).size(of: "lock.mdb") == size)
+    }
+
+    /// A hole in the lock file would end the process on a full disk. The trial `full-disk` fills real ones.
+    @Test(arguments: [1, 126, 1022]) func theLockFileHasNoHoles(maxReaders: UInt32) throws {
+      let environment = try directory.open { $0.maxReaders = maxReaders }
+      defer { environment.close() }
+      let status = try #require(try Directory(path: directory.path).status(of: "lock.mdb"))
+      #expect(status.size > 0 && status.allocatedBytes >= status.size)
+      #expect(try environment.info().maxReaders == Int(maxReaders))
+    }
+  }
+#endif
