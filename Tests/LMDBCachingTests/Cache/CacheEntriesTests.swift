@@ -15,10 +15,8 @@ import Testing
   }
 
   @Test(
-    arguments: [
-      "", "a/", "b/", "b/k", "b/" + String(repeating: "k", count: 600), String(repeating: "é", count: 299), "c",
-    ],
-    [-1, 1, 2, 7, 39, 40, 41, 160, 100_000])
+    arguments: ["", "b/", "b/" + String(repeating: "k", count: 600), String(repeating: "é", count: 299), "c"],
+    [-1, 1, 7, 40, 100_000])
   func everyEntryIsGivenOnce(_ prefix: String, _ pageSize: Int) async throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }

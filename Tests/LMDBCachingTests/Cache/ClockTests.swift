@@ -89,14 +89,4 @@ import Testing
     late.cancel()
     last.cancel()
   }
-
-  @Test(arguments: [Date.distantPast, .distantFuture, Date(timeIntervalSince1970: .infinity), Date()])
-  func datesBecomeTimes(_ date: Date) {
-    clock.set(date)
-    if abs(date.timeIntervalSince1970) < 9e9 {
-      #expect(abs(clock.date.timeIntervalSince(date)) < 0.001)
-    } else {
-      #expect(clock.now == (date.timeIntervalSince1970 < 0 ? .min : .max))
-    }
-  }
 }

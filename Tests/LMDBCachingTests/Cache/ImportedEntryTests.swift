@@ -7,23 +7,8 @@ import Testing
 @testable import LMDBCaching
 
 @Suite struct ImportedEntryTests {
-  enum Company: CaseIterable, Sendable {
-    case none
-    case process
-  }
-
   let directory = CacheDirectory()
   private let past: Int64 = 1_600_000_000_000_000_000
-
-  private func open(
-    _ company: Company, _ change: (inout CacheConfiguration) -> Void = { _ in }
-  ) throws -> (LMDBCache, ChildProcess?) {
-    let cache = try directory.open(change)
-    if company == .none { return (cache, nil) }
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path)") == "ok")
-    return (cache, child)
-  }
 
   private func entry(
     _ key: String, _ text: String, expires: Int64 = 0
@@ -35,51 +20,33 @@ import Testing
     try cache.take(entries, replacing: replacing)
   }
 
-  @Test(arguments: Company.allCases, Place.allCases)
-  func whatIsThereStays(_ company: Company, _ place: Place) throws {
-    let (cache, child) = try open(company)
-    try cache.set("there", forKey: "b")
-    try place.settle(cache)
-    #expect(try take(cache, [entry("a", "1"), entry("b", "2"), entry("c", "3")]) == [true, false, true])
-    #expect(try ["a", "b", "c"].map { try cache.value(String.self, forKey: $0) } == ["1", "there", "3"])
-    #expect(try take(cache, [entry("a", "4"), entry("d", "5")]) == [false, true])
-    #expect(try take(cache, [entry("a", "6"), entry("b", "7")]) == [false, false])
-    #expect(try cache.count == 4)
-    child?.end()
-    try cache.close()
+  private func texts(_ cache: LMDBCache, _ keys: String...) throws -> [String?] {
+    try keys.map { try cache.value(String.self, forKey: $0) }
   }
 
+  /// Present entries stay or are replaced, wherever they are; of several with one key, the first or the last is taken.
   @Test(arguments: Company.allCases, Place.allCases)
-  func whatIsThereIsReplaced(_ company: Company, _ place: Place) throws {
-    let (cache, child) = try open(company)
+  func entriesAreTakenInOrder(_ company: Company, _ place: Place) throws {
+    let cache = try directory.open(neverCommitting)
+    let child = try company.join(directory)
     try cache.set("there", forKey: "b")
-    #expect(try cache.value(String.self, forKey: "b") == "there")
     try place.settle(cache)
-    let values = [try entry("a", "1"), try entry("b", "2"), try entry("a", "3")]
-    #expect(try take(cache, values, replacing: true) == [true, true, true])
-    #expect(try ["a", "b"].map { try cache.value(String.self, forKey: $0) } == ["3", "2"])
-    child?.end()
-    try cache.close()
-  }
-
-  @Test(arguments: Company.allCases)
-  func theFirstOfSeveralIsTaken(_ company: Company) throws {
-    let (cache, child) = try open(company)
+    let changes = cache.changes()
     #expect(
-      try take(cache, [entry("a", "1"), entry("a", "2"), entry("é", "3"), entry("e\u{301}", "4")]) == [
-        true, false, true, true,
+      try take(cache, [entry("a", "1"), entry("b", "2"), entry("é", "3"), entry("e\u{301}", "4"), entry("a", "5")]) == [
+        true, false, true, true, false,
       ])
-    #expect(try cache.value(String.self, forKey: "a") == "1")
-    child?.end()
-    try cache.close()
-  }
-
-  @Test(arguments: Company.allCases)
-  func timesAreKept(_ company: Company) throws {
-    let (cache, child) = try open(company)
+    if company == .none { #expect(changes.taken().contains(.set(key: "a"))) }
+    #expect(try texts(cache, "a", "b", "é", "e\u{301}") == ["1", "there", "3", "4"])
+    #expect(try take(cache, [entry("a", "6"), entry("b", "7")]) == [false, false])
+    #expect(
+      try take(cache, [entry("a", "1"), entry("b", "2"), entry("a", "3")], replacing: true) == [true, true, true])
+    #expect(try texts(cache, "a", "b") == ["3", "2"])
+    #expect(try cache.count == 4)
+    // The times are the entry's own.
     let expires = RealTimeClock.nanoseconds + 3_600_000_000_000
-    _ = try take(cache, [entry("a", "1", expires: expires)])
-    let found = try #require(try cache.entry(forKey: "a"))
+    _ = try take(cache, [entry("c", "1", expires: expires)])
+    let found = try #require(try cache.entry(forKey: "c"))
     #expect(found.created == Date(timeIntervalSince1970: 1_600_000_000) && found.lastAccess == found.created)
     #expect(abs(try #require(found.expiration).timeIntervalSince1970 - Double(expires) / 1e9) < 1e-3)
     child?.end()
@@ -100,15 +67,6 @@ import Testing
       try cache.removeAll()
     }
     try cache.close()
-  }
-
-  @Test func observersAreTold() async throws {
-    let cache = try directory.open()
-    var changes = cache.changes().makeAsyncIterator()
-    _ = try take(cache, [entry("a", "1")])
-    let change = await changes.next()
-    #expect(change?.key == "a")
-    try await cache.close()
   }
 
   @Test func valuesAreStoredAsWhatTheyAre() throws {
@@ -139,12 +97,9 @@ import Testing
     try cache.close()
   }
 
-  @Test func whatIsTooLongIsAnError() throws {
-    let key = String(repeating: "k", count: 16 << 20 + 1)
-    #expect(errorCode { try entry(key, "x") } == .invalidArgument)
-  }
-
-  @Test func aFailureOfTheDiskIsThrown() throws {
+  @Test func failuresAreThrown() throws {
+    let tooLong = String(repeating: "k", count: 16 << 20 + 1)
+    #expect(errorCode { try entry(tooLong, "x") } == .invalidArgument)
     let cache = try directory.open { $0.disk.journalSize = 64 << 10 }
     let long = try ImportedEntry(
       key: "long", value: .bytes(Data(count: 2 << 20)), created: nil, lastAccess: nil, expires: 0)

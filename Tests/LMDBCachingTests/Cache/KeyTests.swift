@@ -6,11 +6,6 @@ import Testing
 @Suite struct KeyTests {
   let directory = CacheDirectory()
 
-  @Test func theListOfKeysHasEveryByteOfUTF8() {
-    let bytes = Set(Keys.all.flatMap { Array($0.utf8) })
-    #expect(bytes == Set((0...0xBF).map { UInt8($0) } + (0xC2...0xF4).map { UInt8($0) }))
-  }
-
   @Test(arguments: Place.allCases) func everyKeyKeepsItsOwnValue(_ place: Place) throws {
     let cache = try directory.open(neverCommitting)
     for (index, key) in Keys.all.enumerated() { try cache.set(index, forKey: key) }
@@ -24,14 +19,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func entriesAreTheRealKeysInByteOrder() throws {
-    let cache = try directory.open()
-    for key in Keys.all.shuffled() { try cache.set(1, forKey: key) }
-    #expect(try cache.entries().map { Array($0.key.utf8) } == Keys.sorted(Keys.all))
-    #expect(try cache.read { try $0.entries() }.map { Array($0.key.utf8) } == Keys.sorted(Keys.all))
-    try cache.close()
-  }
-
   static let prefixes = [
     "", "a", "a\0", "\0", "é", "e", "p", "s", String(repeating: "s", count: 493), String(repeating: "s", count: 494),
     String(repeating: "s", count: 494) + "tail of a long key ", Keys.sharedPrefix[3], Keys.sharedPrefix[3] + "x",
@@ -41,7 +28,7 @@ import Testing
 
   @Test(arguments: prefixes) func aPrefixSelectsByBytes(_ prefix: String) throws {
     let cache = try directory.open()
-    for key in Keys.all { try cache.set(1, forKey: key) }
+    for key in Keys.all.shuffled() { try cache.set(1, forKey: key) }
     let (inside, outside) = (
       Keys.all.filter { $0.utf8.starts(with: prefix.utf8) }, Keys.all.filter { !$0.utf8.starts(with: prefix.utf8) }
     )
@@ -69,17 +56,6 @@ import Testing
     for index in 0..<count {
       #expect(try cache.value(Int.self, forKey: "\(index % 3)/\(index)") == (index % 3 == 1 ? nil : index))
     }
-    try cache.close()
-  }
-
-  @Test func aKeyOver16MiBIsRefused() throws {
-    let cache = try directory.open()
-    let key = String(repeating: "k", count: 16 << 20)
-    try cache.set(1, forKey: key)
-    #expect(errorCode { try cache.set(2, forKey: key + "k") } == .invalidArgument)
-    cache.memory.removeAll()
-    #expect(try cache.value(Int.self, forKey: key) == 1)
-    #expect(try cache.value(Int.self, forKey: key + "k") == nil)
     try cache.close()
   }
 }

@@ -59,25 +59,15 @@ import Testing
     #expect(try cache.value(Int.self, forKey: key(3)) == 3)
     #expect(try cache.contains(key(4)))
     #expect(try cache.read { try $0.value(Int.self, forKey: key(5)) } == 5)
+    #expect(try cache.value(Int.self, forKey: key(6)) { _ in -1 } == 6)
     #expect(try cache.entries().count == 100)
     try cache.trim(to: .count(10))
     let kept = try cache.entries().map(\.key)
-    #expect(Set(kept).isSuperset(of: [key(1), key(2), key(3)]))
+    #expect(Set(kept).isSuperset(of: [key(1), key(2), key(3), key(6)]))
     #expect(!kept.contains(key(4)) && !kept.contains(key(5)))
     #expect(kept.count == 10)
     #expect(kept.contains(key(99)))
     #expect(try cache.count == 10)
-    try cache.close()
-  }
-
-  @Test func entriesThatCostNothingNeedNotGo() throws {
-    let cache = try directory.openDisk()
-    for index in 0..<5 { try cache.set(index, forKey: "\(index)", cost: 0) }
-    try cache.trim(to: .cost(0))
-    #expect(try cache.count == 5)
-    try cache.set(1, forKey: "costly", cost: 1)
-    try cache.trim(to: .cost(0))
-    #expect(try cache.totalCost == 0 && cache.count == 0)
     try cache.close()
   }
 
@@ -143,6 +133,51 @@ import Testing
     #expect(try cache.count == 21 && memory.count == 21)
     try await cache.close()
   }
+
+  @Test func onlyValuesOverTheThresholdAreInTheLog() throws {
+    let cache = try open { $0.disk.inlineThreshold = 20_480 }
+    try cache.set(Data(count: 20_480), forKey: "at")
+    #expect(directory.segments.isEmpty)
+    try cache.set(Data(count: 20_481), forKey: "over")
+    #expect(directory.segments.count == 1)
+    try cache.close()
+  }
+
+  // MARK: Expiry
+
+  @Test func aTimeThatIsNoNumberIsRefused() throws {
+    let cache = try open()
+    try cache.set("value", forKey: "key")
+    let time = Expiry.at(Date(timeIntervalSince1970: .nan))
+    #expect(errorCode { _ = try cache.touch(forKey: "key", expires: time) } == .invalidArgument)
+    #expect(errorCode { try cache.set("other", forKey: "key", expires: time) } == .invalidArgument)
+    #expect(try cache.value(forKey: "key") == "value")
+    for (seconds, isLive) in [(-Double.infinity, false), (-1, false), (0, false), (.infinity, true)] {
+      try cache.set("other", forKey: "other", expires: .at(Date(timeIntervalSince1970: seconds)))
+      #expect(try cache.contains("other") == isLive && cache.withoutMemory.contains("other") == isLive)
+    }
+    try cache.close()
+  }
+
+  @Test func expiredEntriesAreRemovedInTheBackground() throws {
+    let cache = try open(neverCommitting)
+    try cache.set("v", forKey: "key", expires: .after(.seconds(5)))
+    try cache.set("v", forKey: "other")
+    try cache.flush()
+    cache.disk.autoTrimInterval = .seconds(20)
+    clock.advance(by: .seconds(21))
+    // Jobs run in order, so this waits for earlier ones.
+    try cache.settle()
+    #expect(try cache.count == 1 && cache.memory.count == 1)
+    try cache.set("v", forKey: "key", expires: .after(.seconds(5)))
+    cache.disk.autoTrimInterval = .zero
+    clock.advance(by: .seconds(1_000))
+    try cache.settle()
+    #expect(try cache.count == 2)
+    try cache.close()
+  }
+
+  // MARK: Eviction
 
   @Test func aLimitThatIsFarExceededIsKeptAtOnce() throws {
     let cache = try open {
@@ -239,26 +274,6 @@ import Testing
     // A stricter limit stays.
     let limited = goal(TrimGoal(count: 1, cost: 1))
     #expect(limited.count == min(1, free.count) && limited.cost == min(1, free.cost))
-  }
-
-  @Test func theMemoryTierHoldsItsOwnLimits() throws {
-    let cache = try open {
-      $0.memory.countLimit = 10; $0.memory.ageLimit = .seconds(100)
-    }
-    try fill(cache, 50)
-    #expect(cache.memory.count == 10)
-    #expect(try cache.count == 50)
-    for index in 0..<50 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
-    #expect(cache.memory.count == 10)
-    clock.advance(by: .seconds(200))
-    #expect(cache.memory.count == 0)
-    #expect(try cache.value(Int.self, forKey: key(49)) == 49)
-    cache.memory.costLimit = 5
-    #expect(cache.memory.count == 0)
-    try cache.set("too costly for memory", forKey: "key")
-    #expect(try cache.value(String.self, forKey: "key") == "too costly for memory")
-    #expect(cache.memory.count == 0)
-    try cache.close()
   }
 
   @Test(arguments: [0, 1]) func whatIsEvictedWhileItIsReadIsNotServedFromMemory(_ count: Int) throws {

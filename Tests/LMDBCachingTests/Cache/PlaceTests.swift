@@ -85,26 +85,6 @@
       #expect(ProcessRecord([UInt8](repeating: 0, count: ProcessRecord.size)) == nil)
     }
 
-    @Test func aRecordOfANewerVersionIsKept() throws {
-      let cache = try directory.open()
-      try cache.set("v", forKey: "key")
-      try cache.flush()
-      cache.memory.removeAll()
-      let environment = cache.store.environment
-      let transaction = try environment.beginWrite()
-      try [UInt8]("key".utf8).withBytes { (key) throws(LMDBError) in
-        var record = try transaction.withValue(forKey: key) { Array($0) }!
-        record[4] = RecordHeader.version + 1
-        try record.withBytes { (record) throws(LMDBError) in try transaction.put(record, forKey: key) }
-      }
-      try transaction.commit()
-      #expect(errorCode { try cache.value(String.self, forKey: "key") } == .unsupportedRecord)
-      #expect(errorCode { try cache.value(String.self, forKey: "key") } == .unsupportedRecord)
-      try cache.set("replaced", forKey: "key")
-      #expect(try cache.value(String.self, forKey: "key") == "replaced")
-      try cache.close()
-    }
-
     @Test(arguments: Durability.allCases) func anotherDurabilityIsRefused(_ durability: Durability) throws {
       let cache = try directory.open { $0.durability = durability }
       try cache.set("v", forKey: "key")

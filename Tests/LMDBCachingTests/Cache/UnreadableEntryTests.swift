@@ -7,11 +7,6 @@ import Testing
 
 /// Records of an unknown version: their content is unknown, but the keys are occupied.
 @Suite struct UnreadableEntryTests {
-  enum Company: CaseIterable, Sendable {
-    case none
-    case process
-  }
-
   enum Version: CaseIterable, Sendable {
     case newer, damaged
 
@@ -73,8 +68,7 @@ import Testing
     _ company: Company, _ version: Version
   ) throws {
     let cache = try open(version)
-    let child = try company == .process ? cacheProcess() : nil
-    if let child { #expect(child.run("open \(directory.path)") == "ok") }
+    let child = try company.join(directory)
     let kept = try #require(try record(cache))
     for attempt in Attempt.allCases {
       #expect(errorCode { try attempt.make(cache) } == version.code, "\(attempt)")
@@ -90,25 +84,6 @@ import Testing
     #expect(try cache.value(String.self, forKey: "key") == "replaced")
     #expect(try cache.contains("key") && !cache.set("late", forKey: "key", if: .absent))
     child?.end()
-    try cache.close()
-  }
-
-  /// With other processes present, only the transaction reads the entry.
-  @Test(arguments: Version.allCases) func isNotReplacedInATransaction(_ version: Version) throws {
-    let cache = try open(version)
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path)") == "ok")
-    let kept = try record(cache)
-    let put = { (stamp: UInt64) throws(CacheError) -> Bool in
-      try cache.withNewEntry("new", "key", cost: nil) { (new) throws(CacheError) in
-        try cache.put(new, expires: 0, tags: nil, if: .stamp(stamp))
-      }
-    }
-    #expect(errorCode { try put(0) } == version.code)
-    // Other entries are not affected.
-    #expect(try !put(1))
-    #expect(try record(cache) == kept)
-    child.end()
     try cache.close()
   }
 
