@@ -129,23 +129,4 @@ import Testing
     #expect(try told(changes, by: cache) == [.missed])
     try cache.close()
   }
-
-  @Test(.timeLimit(.minutes(30))) func aTaskIsTold() async throws {
-    let cache = try directory.open()
-    let child = try child()
-    let changes = cache.changes(withPrefix: "user:")
-    let values = Task {
-      var values: [String] = []
-      for await change in changes {
-        guard let key = change.key else { continue }
-        values.append(try cache.value(String.self, forKey: key) ?? "nil")
-        if values.last == "2" { break }
-      }
-      return values
-    }
-    #expect(child.run("write user:1 1") == "ok")
-    #expect(child.run("write user:1 2") == "ok")
-    #expect(try await values.value.last == "2")
-    try await cache.close()
-  }
 }
