@@ -26,6 +26,11 @@ import Testing
     #expect(try read().processes.allSatisfy { $0.name == "CacheTestProcess" })
     #expect(try read().statistics.sets == 3)
 
+    // A suspended process publishes nothing new, but is listed.
+    first.suspend()
+    #expect(try read().processes.count == 2)
+    first.resume()
+
     // A killed process's statistics are ignored, although the file exists.
     second.kill()
     #expect(try eventually { try read().processes.map(\.process) == [first.identifier] })
@@ -39,18 +44,6 @@ import Testing
     #expect(try read().processes.map(\.process) == [first.identifier])
     #expect(first.run("close") == "ok")
     #expect(files == [])
-  }
-
-  /// A suspended process publishes nothing new, but is listed.
-  @Test func aSuspendedProcessIsShown() throws {
-    let process = try cacheProcess()
-    #expect(process.run("open \(directory.path)") == "ok")
-    #expect(process.run("set a 1") == "ok")
-    #expect(try eventually { try read().processes.first?.statistics.sets == 1 })
-    process.suspend()
-    #expect(try read().processes.count == 1)
-    process.resume()
-    process.end()
   }
 
   @Test func readersMeetWholeBlocksOnly() throws {
