@@ -24,19 +24,6 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: Company.allCases) func detectsExclusiveUse(_ company: Company) throws {
-    let (cache, child) = try open(company)
-    try cache.increment(forKey: "key")
-    #expect(cache.store.journal.lock.withLock { cache.store.journal.isShared } == (company == .process))
-    child?.end()
-    #expect(
-      try eventually {
-        try cache.increment(forKey: "key")
-        return cache.store.journal.lock.withLock { !cache.store.journal.isShared }
-      })
-    try cache.close()
-  }
-
   /// A cache without a memory tier has no observers that a batch would notify.
   @Test(arguments: [false, true]) func aBatchIsAConflict(_ removes: Bool) throws {
     let disk = try directory.openDisk()
@@ -64,43 +51,44 @@ import Testing
     #expect(errorCode { try cache.set(1, forKey: "new", cost: -1, if: .absent) } == .invalidArgument)
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     try cache.close()
-    #expect(errorCode { try cache.increment(forKey: "key") } == .closed)
-    #expect(errorCode { try cache.set(1, forKey: "key", if: .absent) } == .closed)
-    #expect(errorCode { try cache.entry(forKey: "key") } == .closed)
   }
 
   /// A use of the cache within a closure, and whether it changes the entry "key", tagged "tag".
   struct Use: CustomTestStringConvertible, Sendable {
     let testDescription: String
-    var isOfKey = true
+    let isOfKey: Bool
     let run: @Sendable (LMDBCache) throws -> Void
 
+    init(_ name: String, isOfKey: Bool = true, _ run: @escaping @Sendable (LMDBCache) throws -> Void) {
+      (testDescription, self.isOfKey, self.run) = (name, isOfKey, run)
+    }
+
     static let own: [Use] = [
-      Use(testDescription: "set") { try $0.set(1, forKey: "key") },
-      Use(testDescription: "set unchanged") { try $0.set(1, forKey: "key", expires: .unchanged) },
-      Use(testDescription: "set in the disk tier") { try $0.withoutMemory.set(1, forKey: "key") },
-      Use(testDescription: "set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
-      Use(testDescription: "set an object") { try $0.setObject("text" as NSString, forKey: "key") },
-      Use(testDescription: "setValueIfAbsent") { _ = try $0.set(1, forKey: "key", if: .absent) },
-      Use(testDescription: "set of a version") { cache in
+      Use("set") { try $0.set(1, forKey: "key") },
+      Use("set unchanged") { try $0.set(1, forKey: "key", expires: .unchanged) },
+      Use("set in the disk tier") { try $0.withoutMemory.set(1, forKey: "key") },
+      Use("set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
+      Use("set an object") { try $0.setObject("text" as NSString, forKey: "key") },
+      Use("setValueIfAbsent") { _ = try $0.set(1, forKey: "key", if: .absent) },
+      Use("set of a version") { cache in
         let version = try #require(try cache.entry(forKey: "key")).version
         _ = try cache.set(1, forKey: "key", if: .version(version))
       },
-      Use(testDescription: "remove") { try $0.removeValue(forKey: "key") },
-      Use(testDescription: "remove a value") { _ = try $0.removeValue(Int.self, forKey: "key") },
-      Use(testDescription: "increment") { try $0.increment(forKey: "key") },
-      Use(testDescription: "touch") { try $0.touch(forKey: "key", expires: .never) },
-      Use(testDescription: "exchange") { try $0.exchange(1, forKey: "key") },
-      Use(testDescription: "update") { try $0.update(Int.self, forKey: "key") { $0 = 1 } },
-      Use(testDescription: "update in an update") { cache in
+      Use("remove") { try $0.removeValue(forKey: "key") },
+      Use("remove a value") { _ = try $0.removeValue(Int.self, forKey: "key") },
+      Use("increment") { try $0.increment(forKey: "key") },
+      Use("touch") { try $0.touch(forKey: "key", expires: .never) },
+      Use("exchange") { try $0.exchange(1, forKey: "key") },
+      Use("update") { try $0.update(Int.self, forKey: "key") { $0 = 1 } },
+      Use("update in an update") { cache in
         try cache.update(Int.self, forKey: "other") { _ in try cache.increment(forKey: "key") }
       },
-      Use(testDescription: "removeAll") { try $0.removeAll() },
-      Use(testDescription: "remove a prefix") { try $0.removeAll(.prefix("k")) },
-      Use(testDescription: "remove a tag") { try $0.removeAll(.tag("tag")) },
-      Use(testDescription: "batch of a set") { try $0.write { $0.set(1, forKey: "key") } },
-      Use(testDescription: "batch of a prefix") { try $0.write { $0.removeAll(.prefix("ke")) } },
-      Use(testDescription: "set in a task") { cache in
+      Use("removeAll") { try $0.removeAll() },
+      Use("remove a prefix") { try $0.removeAll(.prefix("k")) },
+      Use("remove a tag") { try $0.removeAll(.tag("tag")) },
+      Use("batch of a set") { try $0.write { $0.set(1, forKey: "key") } },
+      Use("batch of a prefix") { try $0.write { $0.removeAll(.prefix("ke")) } },
+      Use("set in a task") { cache in
         let result = Mutex<Result<Void, any Error>?>(nil)
         let isDone = DispatchSemaphore(value: 0)
         Task {
@@ -115,25 +103,25 @@ import Testing
 
     static let others: [Use] = [
       // Enough keys to cover every key group.
-      Use(testDescription: "sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
-      Use(testDescription: "increment") { try $0.increment(forKey: "key2") },
-      Use(testDescription: "update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
-      Use(testDescription: "remove a prefix") { try $0.removeAll(.prefix("key2")) },
-      Use(testDescription: "remove a tag") { try $0.removeAll(.tag("tag2")) },
-      Use(testDescription: "batch") { cache in
+      Use("sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
+      Use("increment") { try $0.increment(forKey: "key2") },
+      Use("update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
+      Use("remove a prefix") { try $0.removeAll(.prefix("key2")) },
+      Use("remove a tag") { try $0.removeAll(.tag("tag2")) },
+      Use("batch") { cache in
         try cache.write {
           $0.set(1, forKey: "other")
           $0.removeAll(.prefix("keys"))
         }
       },
-      Use(testDescription: "look") { cache in
+      Use("look") { cache in
         _ = try cache.value(Int.self, forKey: "key", expires: .sliding(.seconds(1)))
         _ = try cache.value(Int.self, forKey: "key") { _ in 1 }
         _ = try cache.entries(withPrefix: "key")
         try cache.flush()
       },
-      Use(testDescription: "a failure is caught") { try? $0.set(1, forKey: "key") },
-    ].map { Use(testDescription: $0.testDescription + " of others", isOfKey: false, run: $0.run) }
+      Use("a failure is caught") { try? $0.set(1, forKey: "key") },
+    ].map { Use($0.testDescription + " of others", isOfKey: false, $0.run) }
   }
 
   /// A closure that changes its own entry would deadlock; any other use is allowed.
@@ -327,57 +315,4 @@ import Testing
       try close(cache, child)
     }
   #endif
-
-  @Test func noChangeIsLostWithoutAValueLog() throws {
-    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
-    // The cache detects that its process is alone.
-    try cache.increment(forKey: "number")
-    // A file at the folder's path.
-    directory.write(Data(), to: ValueFolder.name)
-    let count = 300
-    concurrently(6) { _ in
-      for _ in 0..<count {
-        #expect(throws: Never.self) {
-          try cache.update([Int].self, forKey: "key") {
-            var numbers = $0 ?? Array(repeating: 0, count: 200)
-            numbers[0] += 1
-            $0 = numbers
-          }
-        }
-      }
-    }
-    #expect(try cache.value([Int].self, forKey: "key")?.first == 6 * count)
-    try cache.close()
-  }
-
-  /// Other processes check existing journals for conditional writes in progress.
-  @Test func aNewJournalSaysThatConditionalWritesWait() throws {
-    let cache = try directory.open(neverCommitting)
-    let journal = cache.store.journal
-    let folder = JournalFolder(cache: try Directory(path: directory.path))
-    #expect(
-      try eventually {
-        _ = try cache.set(1, forKey: "first", if: .absent)
-        return journal.lock.withLock { !journal.isShared }
-      })
-    try cache.flush()
-    #expect(try cache.set(2, forKey: "second", if: .absent))
-    #expect(journal.lock.withLock { journal.state.hasConditional })
-    #expect(try folder.unsettled(but: nil) != nil)
-    let isUnsettled = try cache.store.onWriterThread {
-      .success(
-        Result {
-          for identifier in try folder.identifiers() {
-            try folder.remove(identifier, try #require(try folder.identity(of: identifier)))
-          }
-          journal.lock.withLock { journal.renewFile() }
-          return try folder.unsettled(but: nil) != nil
-        })
-    }.get()
-    #expect(isUnsettled)
-    try cache.flush()
-    #expect(try folder.unsettled(but: nil) == nil)
-    #expect(try cache.value(forKey: "second") == 2)
-    try cache.close()
-  }
 }

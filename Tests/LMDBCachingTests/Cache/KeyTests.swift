@@ -43,19 +43,16 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: [true, false]) func aPrefixOfManyKeysIsRemovedWhole(_ committed: Bool) throws {
+  /// More than one part of a removal.
+  @Test(arguments: [true, false]) func aPrefixOfManyKeysIsRemovedWhole(_ isCommitted: Bool) throws {
     let cache = try directory.open(neverCommitting)
-    let count = 3_000
-    for index in 0..<count { try cache.set(index, forKey: "\(index % 3)/\(index)") }
+    for index in 0..<3_000 { try cache.set(index, forKey: "\(index % 3)/\(index)") }
     for index in 0..<60 { try cache.set(index, forKey: "1/" + String(repeating: "k", count: 600) + String(index)) }
-    if committed { try cache.flush() }
+    if isCommitted { try cache.flush() }
     try cache.removeAll(.prefix("1/"))
     try cache.set(7, forKey: "1/new")
     #expect(try cache.entries(withPrefix: "1/").map(\.key) == ["1/new"])
-    #expect(try cache.count == count - count / 3 + 1)
-    for index in 0..<count {
-      #expect(try cache.value(Int.self, forKey: "\(index % 3)/\(index)") == (index % 3 == 1 ? nil : index))
-    }
+    #expect(try cache.entries().count == 2_001 && cache.count == 2_001)
     try cache.close()
   }
 }

@@ -7,14 +7,6 @@ import Testing
 
 @testable import LMDBCaching
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 @Suite struct LoadFailureTests {
   let directory = CacheDirectory()
   let events = EventLog.Events()
@@ -115,22 +107,6 @@ import Testing
     let errors = logged("loaded value not stored")
     #expect(errors.count == 3 && errors.allSatisfy { $0.level == .error })
   }
-
-  #if os(Linux)
-    /// A 4 GiB mapping without access: reading it would crash.
-    @Test func whatIsTooLargeIsTheCallers() throws {
-      let cache = try open()
-      let count = 1 << 32
-      let memory = mmap(nil, count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)!
-      try #require(memory != MAP_FAILED)
-      let bytes = Data(bytesNoCopy: memory, count: count, deallocator: .unmap)
-      #expect(try cache.value(Data.self, forKey: "key") { _ in bytes }.count == count)
-      #expect(try !cache.contains("key"))
-      #expect(errorCode { try cache.set(bytes, forKey: "key") } == .invalidArgument)
-      try cache.close()
-      #expect(logged("loaded value not stored").count == 1)
-    }
-  #endif
 
   @Test(arguments: [false, true]) func loadsAreCountedAndTimed(_ isTask: Bool) async throws {
     let clock = ManualClock()

@@ -1,5 +1,7 @@
 import Dispatch
 import Foundation
+import LMDB
+import Platform
 import Synchronization
 import TestSupport
 import Testing
@@ -30,10 +32,8 @@ import Testing
     let arrivals = Atomic<Int>(0)
 
     var calls: Int { state.withLock { $0.calls } }
-    var fails: Bool {
-      get { state.withLock { $0.fails } }
-      set { state.withLock { $0.fails = newValue } }
-    }
+
+    func fail(_ fails: Bool = true) { state.withLock { $0.fails = fails } }
 
     func hold() -> DispatchSemaphore {
       let semaphore = DispatchSemaphore(value: 0)
@@ -121,11 +121,11 @@ import Testing
     #expect(cache.statistics.staleServed == 1 && cache.statistics.refreshes == 2)
     // Kept for the case that the source fails.
     clock.advance(by: .seconds(20))
-    source.fails = true
+    source.fail()
     #expect(try await ask() == 3)
     clock.advance(by: .seconds(100))
     await #expect(throws: Failure.self) { try await ask() }
-    source.fails = false
+    source.fail(false)
     #expect(try await ask() == source.calls)
     try await cache.removeAll(.tag("a"))
     #expect(try !cache.contains("key"))
@@ -227,7 +227,7 @@ import Testing
     }
     #expect(try await value(cache, source, options, isTask: isTask) == 1)
     clock.advance(by: .seconds(20))
-    source.fails = true
+    source.fail()
     let gate = source.hold()
     let askers = (0..<16).map { _ in Task { try? await value(cache, source, options, isTask: isTask) } }
     // All callers found it expired; most wait for the leader.
@@ -261,34 +261,6 @@ import Testing
     gate.signal()
     #expect(try await patient == 1)
     #expect(source.calls == 1)
-    try await cache.close()
-  }
-
-  @Test func loadsWithALimitDoNotStarveEachOther() async throws {
-    let (cache, source) = (try open(), Source())
-    let gate = source.hold()
-    let hurried = Self.options(10) { $0.timeLimit = .milliseconds(1) }
-    let patient = Self.options(10) { $0.timeLimit = .seconds(600) }
-    let count = 160
-    for number in 0..<count {
-      let code = errorCode {
-        try wait {
-          try cache.value(Int.self, forKey: "hanging\(number)", options: hurried) { _ in try source.load() }
-        }
-      }
-      #expect(code == .loadTimedOut)
-    }
-    let (arrived, found) = (Guarded(0), Guarded(0))
-    concurrently(count) { number in
-      let value = try? cache.value(Int.self, forKey: "outer\(number)", options: patient) { _ in
-        arrived { $0 += 1 }
-        _ = eventually { arrived.current == count }
-        return try cache.value(Int.self, forKey: "inner\(number)", options: patient) { _ in number }
-      }
-      if value == number { found { $0 += 1 } }
-    }
-    #expect(found.current == count)
-    for _ in 0..<count { gate.signal() }
     try await cache.close()
   }
 

@@ -104,15 +104,6 @@ import Testing
     #expect(errorCode { try cache.values(Data.self, forKeys: keys + ["number"]) } == .typeMismatch)
     try cache.close()
   }
-
-  @Test func eachCountsForTheCost() throws {
-    let cache = try directory.open()
-    try cache.set((0..<10).map { (key: "key\($0)", value: $0) }, cost: 7)
-    try cache.withoutMemory.set((10..<20).map { (key: "key\($0)", value: $0) }, cost: 5)
-    #expect(cache.memory.totalCost == 70)
-    #expect(try cache.totalCost == 120)
-    try cache.close()
-  }
 }
 
 private struct Reversing: ValueTransform {

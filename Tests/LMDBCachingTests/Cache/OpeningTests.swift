@@ -80,7 +80,9 @@ import Testing
     { _ = try $0.withBytes(forKey: "key") { _ in } }, { try $0.trim(to: .count(0)) }, { try $0.trim(to: .cost(0)) },
     { try $0.trim(to: .age(.zero)) }, { try $0.flush() }, { _ = try $0.disk.size }, { try $0.disk.trim(to: .limits) },
     { _ = try $0.contains("key") }, { _ = try $0.count }, { _ = try $0.totalCost },
-    { _ = try $0.values(Int.self, forKeys: ["key"]) },
+    { _ = try $0.values(Int.self, forKeys: ["key"]) }, { try $0.increment(forKey: "key") },
+    { _ = try $0.set(1, forKey: "key", if: .absent) }, { _ = try $0.entry(forKey: "key") },
+    { try $0.touch(forKey: "key", expires: .never) },
   ]
 
   @Test(arguments: [true, false]) func aClosedCacheRefusesEverything(_ anotherIsOpen: Bool) throws {
@@ -128,53 +130,6 @@ import Testing
     #expect(errorCode { try cache.write { $0.set(1, forKey: "key", cost: -1) } } == .invalidArgument)
     #expect(try cache.value(Int.self, forKey: "key") == nil)
     try cache.close()
-  }
-
-  /// The processes of the extreme times try the durations.
-  static let ends: [@Sendable (inout CacheConfiguration) -> Void] = [
-    { $0.disk.inlineThreshold = 1 }, { $0.disk.inlineThreshold = 1 << 30 }, { $0.disk.mapSize = 1 << 47 },
-    { $0.disk.freeSpaceLimit = .max },
-    {
-      ($0.disk.countLimit, $0.disk.costLimit) = (0, 0)
-      ($0.memory.countLimit, $0.memory.costLimit) = (0, 0)
-    },
-  ]
-
-  @Test(arguments: ends.indices) func endsOfRanges(_ index: Int) throws {
-    let cache = try directory.open(Self.ends[index])
-    try cache.set(Data(count: 10), forKey: "key", expires: .after(.seconds(Int64.max)), cost: .max)
-    _ = try cache.value(Data.self, forKey: "key")
-    try cache.flush()
-    try cache.disk.trim(to: .limits)
-    try cache.close()
-  }
-
-  @Test func aFileInPlaceOfTheDirectoryIsTheNamedError() throws {
-    directory.write(Data("text".utf8), to: "file")
-    for path in ["/file", "/file/", "/file/below"] {
-      let url = URL(fileURLWithPath: directory.path + path)
-      #expect(errorCode { try LMDBCache(directory: url) } == .invalidDirectory)
-    }
-    let long = URL(fileURLWithPath: directory.path + "/" + String(repeating: "n", count: 300))
-    #expect(errorCode { try LMDBCache(directory: long) } == .invalidDirectory)
-    #expect(directory.names() == ["file"])
-    #expect(directory.contents("file") == Data("text".utf8))
-  }
-
-  @Test func aDirectoryWithoutPermissionIsTheNamedError() throws {
-    let cache = try directory.open()
-    try cache.set("v", forKey: "key")
-    try cache.close()
-    let before = directory.contents("data.mdb")
-    for mode: mode_t in [0o555, 0o000] {
-      chmod(directory.path, mode)
-      let child = try cacheProcess()
-      #expect(child.run("unprivileged") == "ok" || getuid() != 0)
-      #expect(child.run("open \(directory.path)") == "error permissionDenied")
-      #expect(child.run("open \(directory.path)/new") == "error permissionDenied")
-      chmod(directory.path, 0o700)
-    }
-    #expect(directory.contents("data.mdb") == before)
   }
 
   enum Foreign: CaseIterable {

@@ -6,14 +6,6 @@ import Testing
 
 @testable import LMDBCaching
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 @Suite struct TagTests {
   let directory = CacheDirectory()
 
@@ -29,15 +21,6 @@ import Testing
     #expect(try cache.entry(forKey: "key")?.isTagged(long) == true)
     try cache.removeAll(.tag(""))
     #expect(try !cache.contains("key"))
-    // A key in the record, an expiry, a wide cost and a value in the log.
-    let key = String(repeating: "k", count: 3_000)
-    let value = Data(repeating: 7, count: 50_000)
-    try cache.set(value, forKey: key, expires: .after(.seconds(60)), cost: 1 << 40, tags: ["a", "b"])
-    cache.memory.removeAll()
-    #expect(try cache.value(Data.self, forKey: key) == value)
-    #expect(try cache.entry(forKey: key)?.cost == 1 << 40)
-    try cache.removeAll(.tag("b"))
-    #expect(try cache.value(Data.self, forKey: key) == nil)
     try cache.close()
     #expect(errorCode { try cache.removeAll(.tag("a")) } == .closed)
   }
@@ -149,8 +132,6 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "key") == nil)
     try cache.close()
   }
-
-  // MARK: Against a model
 
   /// A suspended process's pending writes are older than the removal.
   @Test func aSuspendedProcess() throws {

@@ -99,34 +99,4 @@ import Testing
     #expect(try told(changes, by: cache) == [.set(key: "key")])
     try cache.close()
   }
-
-  @Test func ofTooManyEntriesItIsToldThatSomethingChanged() throws {
-    let cache = try open()
-    let child = try child()
-    for index in 0..<30 { #expect(child.run("write k\(index) old") == "ok") }
-    let changes = cache.changes(withPrefix: "k", bufferingLimit: 100, trackingLimit: 20)
-    #expect(try told(changes, by: cache) == [])
-    #expect(child.run("write other new") == "ok")
-    #expect(try told(changes, by: cache) == [])
-    #expect(child.run("write k7 new") == "ok")
-    #expect(try told(changes, by: cache) == [.missed])
-    try cache.set("mine", forKey: "k8")
-    #expect(changes.taken() == [.set(key: "k8")])
-    #expect(child.run("remove k9") == "ok")
-    #expect(child.run("flush") == "ok")
-    #expect(try told(changes, by: cache) == [.missed])
-    // With few entries each change is reported again.
-    for index in 0..<25 { #expect(child.run("remove k\(index)") == "ok") }
-    #expect(child.run("flush") == "ok")
-    #expect(try told(changes, by: cache) == [.missed])
-    _ = try told(changes, by: cache)
-    #expect(child.run("write k27 new") == "ok")
-    #expect(try told(changes, by: cache) == [.set(key: "k27")])
-    // More entries than are reported one by one.
-    for index in 0..<30 { try cache.set(index, forKey: "k\(index)") }
-    #expect(changes.taken().count == 30)
-    #expect(child.run("write k27 new") == "ok")
-    #expect(try told(changes, by: cache) == [.missed])
-    try cache.close()
-  }
 }

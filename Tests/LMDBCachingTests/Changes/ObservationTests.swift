@@ -124,16 +124,6 @@ import Testing
     #expect(mailbox.take() == nil && clock.timerCount == 0)
   }
 
-  @Test func anExpiryIsToldByTheSystemsClock() async throws {
-    let cache = try directory.open()
-    try cache.set(1, forKey: "key", expires: .after(.milliseconds(50)))
-    var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
-    let first = try await values.next()
-    #expect(first == 1 || first == .some(nil))
-    if first == 1 { #expect(try await values.next() == .some(nil)) }
-    try await cache.close()
-  }
-
   @Test func anotherProcessIsSeenToo() async throws {
     let cache = try directory.open()
     let child = try cacheProcess()

@@ -61,39 +61,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func expiredEntriesAreInAListOfAll() throws {
-    let clock = ManualClock()
-    let cache = try directory.open { $0.clock = .manual(clock) }
-    try cache.set("brief", forKey: "brief", expires: .after(.seconds(10)))
-    try cache.set("stays", forKey: "stays")
-    try cache.flush()
-    let reader = try #require(try CacheReader(directory: directory.url, clock: .manual(clock)))
-    clock.advance(by: .seconds(11))
-    #expect(try reader.seen().keys.sorted() == ["stays"])
-    var all: [String] = []
-    try reader.forEachRecord(selection: .all, onDamage: { throw $0 }) {
-      all.append($0.key)
-      return true
-    }
-    #expect(all == ["brief", "stays"])
-    try cache.close()
-  }
-
-  @Test func aRecordHasAllThatIsStored() throws {
-    let cache = try directory.open()
-    try cache.set(
-      Data(repeating: 1, count: 9_000), forKey: "key", expires: .after(.seconds(100)), cost: 77, tags: ["a", "b"])
-    try cache.flush()
-    let header = try #require(
-      try CacheKey.with("key") { (key) throws(CacheError) in try cache.store.header(key)?.header })
-    let record = try #require(try directory.reader().record(forKey: "key"))
-    #expect(record.stored == Data(repeating: 1, count: 9_000) && record.isLogged && !record.isTransformed)
-    #expect(record.expires == header.expires && record.stamp == header.stamp && record.created == header.created)
-    #expect(record.entry.cost == 77 && record.format == .bytes && !record.isAbsence)
-    #expect(Set(record.tagHashes) == Set(["a", "b"].map(EntryTags.hash)))
-    try cache.close()
-  }
-
   // MARK: Other states
 
   @Test func withoutACacheThereIsNone() throws {
@@ -142,28 +109,6 @@ import Testing
     #expect(figures.slotObstacle == nil && figures.readers == [])
     #expect(figures.database.readersInUse == info.readersInUse)
     #expect(try figures.bytesOnDisk == cache.disk.size)
-    try cache.close()
-  }
-
-  @Test func valuesAreFoundWhereverTheyAreMoved() throws {
-    let cache = try directory.open { $0.disk.valueSegmentSize = 1 << 20 }
-    let reader = try { () throws in
-      try cache.set("v", forKey: "first")
-      try cache.flush()
-      return try directory.reader()
-    }()
-    for round in 0..<5 {
-      for number in 0..<100 where round == 0 || number % 3 != 0 {
-        try cache.set(Data(repeating: UInt8(number), count: 20_000 + round), forKey: "key:\(number)")
-      }
-      try cache.flush()
-      try cache.sweepValues()
-      for number in 0..<100 {
-        let size = round == 0 || number % 3 != 0 ? 20_000 + round : 20_000
-        let value = try reader.value(Data.self, forKey: "key:\(number)")
-        #expect(value == Data(repeating: UInt8(number), count: size))
-      }
-    }
     try cache.close()
   }
 }

@@ -137,21 +137,6 @@ import Testing
     #expect(crashed.journals.contains(JournalName.folder + "/" + JournalFolder.damagedName))
   }
 
-  @Test(arguments: [24, 28], [.max, .max - 7, 1 << 31, 1 << 24] as [UInt32])
-  func aFrameThatClaimsMoreThanThereIsIsNone(_ offset: Int, _ length: UInt32) throws {
-    let (crashed, name) = try killed()
-    var journal = crashed.contents(name)
-    let frame = JournalFileTests.frames(journal)[0].range.lowerBound
-    withUnsafeBytes(of: length.littleEndian) {
-      journal.replaceSubrange(frame + offset..<frame + offset + 4, with: $0)
-    }
-    crashed.write(journal, to: name)
-    let reader = try crashed.reader()
-    #expect(try reader.entry(forKey: "key") == nil)
-    #expect(try reader.figures().pendingWrites == 0)
-    #expect(reader.notices == [])
-  }
-
   /// The longest header precedes a value with its own pages.
   @Test func theCostOfAnEntryWithManyTagsIsCountedAfterAnUncleanExit() throws {
     let cache = try directory.open()

@@ -99,38 +99,4 @@ import Testing
     #expect(StatisticsBlock.read(bytes, identifier: 7) == nil)
     #expect(StatisticsBlock.read(StatisticsBlock.sealed(bytes), identifier: 7) == nil)
   }
-
-  /// Extreme but valid values must not overflow.
-  @Test func theGreatestNumbersOverflowNothing() throws {
-    var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
-    for offset in stride(from: 16, to: 128, by: 8) where offset != 32 && offset != 48 && offset != 56 {
-      withUnsafeBytes(of: UInt64.max) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
-    }
-    withUnsafeBytes(of: Int64.max.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
-    for offset in stride(from: 128, to: 512, by: 8) {
-      withUnsafeBytes(of: (UInt64(1) << 56).littleEndian) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
-    }
-    for offset in stride(from: 512, to: StatisticsBlock.size - 8, by: 8) {
-      withUnsafeBytes(of: UInt64.max) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
-    }
-    let read = try #require(StatisticsBlock.read(StatisticsBlock.sealed(bytes), identifier: 7)).statistics
-    var activity = CacheActivity()
-    activity.moment = .init(wall: 0, monotonic: 10_000_000_000)
-    activity.processes = (0..<StatisticsFolder.mostFiles).map { number in
-      var statistics = read
-      statistics.identifier = UInt64(number)
-      return statistics
-    }
-    #expect(activity.statistics.memoryHits == .max)
-    #expect(activity.statistics.hitRatio > 0.6)
-    #expect(activity.statistics.reads == .max)
-    #expect(activity.latencies.commits.quantile(0.5) != nil)
-    #expect(activity.memoryCost == .max)
-    var meter = ActivityMeter()
-    _ = meter.update(with: CacheActivity())
-    let interval = meter.update(with: activity)
-    #expect(interval.processes.count == StatisticsFolder.mostFiles)
-    #expect(interval.rate(\.commits) > 0)
-    #expect(interval.statistics.hitRatio > 0.6)
-  }
 }

@@ -45,37 +45,4 @@ import Testing
     #expect(first.run("close") == "ok")
     #expect(files == [])
   }
-
-  @Test func readersMeetWholeBlocksOnly() throws {
-    let process = try cacheProcess()
-    #expect(process.run("open \(directory.path)") == "ok")
-    #expect(try eventually { try read().processes.count == 1 })
-    let name = files[0]
-    let blocks = [1, 2].map { StatisticsBlock.bytes(StatisticsBlockTests.statistics($0), number: $0) }
-    let expected = [UInt64(1), 2].map { StatisticsBlockTests.statistics($0).statistics }
-    // Publishes in place of the idle owner.
-    let isDone = Guarded(false)
-    let writer = DispatchGroup()
-    inBackground(writer) { [directory] in
-      let handle = FileHandle(forUpdatingAtPath: directory.path + "/statistics/" + name)!
-      var number = 0
-      while !isDone.current {
-        try! handle.seek(toOffset: 0)
-        handle.write(Data(blocks[number % 2]))
-        number += 1
-      }
-    }
-    var met = 0
-    for _ in 0..<2_000 {
-      let activity = try read()
-      for process in activity.processes where process.process == 4_711 {
-        met += 1
-        #expect(expected.contains(process.statistics))
-      }
-    }
-    isDone { $0 = true }
-    writer.wait()
-    #expect(met > 100)
-    process.end()
-  }
 }

@@ -112,14 +112,6 @@ import Testing
     #expect(try read().processes.first?.statistics.memoryHits == 2)
   }
 
-  /// Driven by the writer thread, every second.
-  @Test func roundsPublish() throws {
-    let cache = try directory.open()
-    try cache.set("a", forKey: "a")
-    #expect(try eventually { try read().processes.first?.statistics.sets == 1 })
-    try cache.close()
-  }
-
   @Test func cachesOnOneDirectoryAreOneProcess() throws {
     let (first, second) = (try open(), try open())
     try first.set("a", forKey: "a")
