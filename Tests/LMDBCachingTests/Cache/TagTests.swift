@@ -46,20 +46,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func theNextProcessSweeps() throws {
-    let cache = try directory.open(neverCommitting)
-    for index in 0..<100 { try cache.set(index, forKey: "\(index)", tags: ["tag"]) }
-    try cache.removeAll(.tag("tag"))
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    for place in [directory, crashed] {
-      let next = try place.open()
-      #expect(try next.entries().isEmpty)
-      #expect(try eventually { try next.count == 0 })
-      try next.close()
-    }
-  }
-
   /// Removals are forgotten after a while; writes delayed longer than that are dropped.
   @Test func removalsAreForgotten() throws {
     let clock = ManualClock()

@@ -15,29 +15,19 @@ import Testing
   }
 
   /// Calls that check for an entry or depend on one.
-  enum Attempt: CaseIterable, Sendable {
-    case contains, containsOnDisk, containsInSnapshot, entry, setIfAbsent, setOnDiskIfAbsent, setObjectIfAbsent, touch
-    case setUnchanged, update, take
-
-    func make(_ cache: LMDBCache) throws {
-      switch self {
-      case .contains: _ = try cache.contains("key")
-      case .containsOnDisk: _ = try cache.contains("key")
-      case .containsInSnapshot: _ = try cache.read { try $0.contains("key") }
-      case .entry: _ = try cache.entry(forKey: "key")
-      case .setIfAbsent: try cache.set("new", forKey: "key", if: .absent)
-      case .setOnDiskIfAbsent: try cache.withoutMemory.set("new", forKey: "key", if: .absent)
-      case .setObjectIfAbsent: try cache.setObject(NSString(string: "new"), forKey: "key", if: .absent)
-      case .touch: try cache.touch(forKey: "key", expires: .never)
-      case .setUnchanged: try cache.set("new", forKey: "key", expires: .unchanged)
-      case .update: try cache.update(String.self, forKey: "key") { $0 = "new" }
-      case .take:
-        let entry = try ImportedEntry(
-          key: "key", value: .bytes(Data("new".utf8)), created: nil, lastAccess: nil, expires: 0)
-        _ = try cache.take([entry], replacing: false)
-      }
-    }
-  }
+  static let attempts: [@Sendable (LMDBCache) throws -> Void] = [
+    { _ = try $0.contains("key") }, { _ = try $0.withoutMemory.contains("key") }, { _ = try $0.entry(forKey: "key") },
+    { _ = try $0.read { try $0.contains("key") } }, { _ = try $0.set("new", forKey: "key", if: .absent) },
+    { _ = try $0.withoutMemory.set("new", forKey: "key", if: .absent) },
+    { _ = try $0.setObject(NSString(string: "new"), forKey: "key", if: .absent) },
+    { try $0.touch(forKey: "key", expires: .never) }, { try $0.set("new", forKey: "key", expires: .unchanged) },
+    { try $0.update(String.self, forKey: "key") { $0 = "new" } },
+    { cache in
+      let entry = try ImportedEntry(
+        key: "key", value: .bytes(Data("new".utf8)), created: nil, lastAccess: nil, expires: 0)
+      _ = try cache.take([entry], replacing: false)
+    },
+  ]
 
   let directory = CacheDirectory()
 
@@ -70,10 +60,10 @@ import Testing
     let cache = try open(version)
     let child = try company.join(directory)
     let kept = try #require(try record(cache))
-    for attempt in Attempt.allCases {
-      #expect(errorCode { try attempt.make(cache) } == version.code, "\(attempt)")
+    for (index, attempt) in Self.attempts.enumerated() {
+      #expect(errorCode { try attempt(cache) } == version.code, "\(index)")
       try cache.flush()
-      #expect(try record(cache) == kept, "\(attempt)")
+      #expect(try record(cache) == kept, "\(index)")
     }
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == version.code)
     #expect(errorCode { try cache.contains("key") } == version.code)

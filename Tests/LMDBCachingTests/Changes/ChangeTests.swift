@@ -207,23 +207,4 @@ import Testing
     var ended = cache.changes().makeAsyncIterator()
     #expect(await ended.next() == nil)
   }
-
-  @Test func nothingIsLeftOfAnObservationThatNobodyHolds() async throws {
-    let cache = try open()
-    let timers = clock.timerCount
-    for _ in 0..<100 {
-      let changes = cache.changes(withPrefix: "a")
-      try cache.set(1, forKey: "a")
-      for await change in changes {
-        #expect(change == .set(key: "a"))
-        break
-      }
-    }
-    #expect(cache.store.feed.watches.isEmpty)
-    let isObserved = cache.store.feed.isObserved.load(ordering: .relaxed)
-    #expect(!isObserved)
-    #expect(clock.timerCount == timers)
-    try cache.settle()
-    try await cache.close()
-  }
 }

@@ -63,14 +63,6 @@ import Testing
 
   // MARK: Other states
 
-  @Test func withoutACacheThereIsNone() throws {
-    #expect(try CacheReader(directory: directory.url) == nil)
-    #expect(try CacheReader(directory: directory.url("none")) == nil)
-    directory.write(Data("x".utf8), to: "file")
-    #expect(try CacheReader(directory: directory.url("file")) == nil)
-    #expect(directory.names() == ["file"])
-  }
-
   @Test func itFollowsTheCacheAndTheFilesInItsPlace() throws {
     var cache = try directory.open()
     try cache.set(1, forKey: "key")

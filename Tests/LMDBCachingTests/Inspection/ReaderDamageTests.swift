@@ -21,16 +21,6 @@ import Testing
     return try body()
   }
 
-  @Test func aFileThatWasCutOffIsDamage() throws {
-    try fill()
-    directory.damage { $0.removeLast($0.count / 2) }
-    try expectUnchanged {
-      let error = #expect(throws: CacheError.self) { try CacheReader(directory: directory.url) }
-      #expect(error?.code == .damagedDatabase && error?.message.contains("truncated") == true)
-      #expect(errorCode { try CacheInspection.verify(directory: directory.url) } == .damagedDatabase)
-    }
-  }
-
   @Test func whatOnlyReadingEverythingFindsIsDamage() throws {
     try fill()
     directory.miscount()
