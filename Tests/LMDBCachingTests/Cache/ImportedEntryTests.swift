@@ -53,50 +53,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aWriteInBetweenIsNewer() throws {
-    let cache = try directory.open()
-    // A write may come between the presence check and the conditional write, which then fails.
-    let entries = try (0..<50).map { try entry("key \($0)", "old") }
-    for round in 0..<20 {
-      let key = "key \(round)"
-      let thread = Thread { try! cache.set("new", forKey: key) }
-      thread.start()
-      let taken = try take(cache, entries)
-      while !thread.isFinished { sched_yield() }
-      #expect(try cache.value(String.self, forKey: key) == "new", "\(taken)")
-      try cache.removeAll()
-    }
-    try cache.close()
-  }
-
-  @Test func valuesAreStoredAsWhatTheyAre() throws {
-    let cache = try directory.open()
-    let uuid = UUID()
-    let values: [(String, PlainValue, ArchiveFormat)] = [
-      ("bool", .bool(true), .bool), ("integer", .integer(-3), .signedInteger),
-      ("unsigned", .unsigned(.max), .unsignedInteger),
-      ("double", .double(0.5), .double), ("string", .string("text"), .string), ("data", .data(Data([1])), .bytes),
-      ("date", .date(Date(timeIntervalSinceReferenceDate: 1.5)), .date),
-      ("url", .url(URL(string: "https://example.org")!), .url), ("uuid", .uuid(uuid), .uuid),
-      ("array", .array([.integer(1), .null]), .objectGraph),
-      ("dictionary", .dictionary([.init(key: "k", value: .string("v"))]), .objectGraph),
-      ("null", .null, .objectGraph),
-    ]
-    for (key, value, format) in values {
-      let imported = try ImportedEntry(key: key, value: .plain(value), created: nil, lastAccess: nil, expires: 0)
-      #expect(try take(cache, [imported]) == [true])
-      #expect(try cache.entry(forKey: key)?.format == format, "\(key)")
-      let object = try #require(try cache.object(forKey: key) as? NSObject)
-      #expect(object.isEqual(value.object), "\(key)")
-    }
-    #expect(try cache.value([Int?].self, forKey: "array") == [1, nil])
-    #expect(try cache.value([Double?].self, forKey: "array") == [1, nil])
-    #expect(try cache.value(Double.self, forKey: "integer") == -3 && cache.value(Float.self, forKey: "double") == 0.5)
-    #expect(try cache.value([String: String].self, forKey: "dictionary") == ["k": "v"])
-    #expect(try cache.value(UInt64.self, forKey: "unsigned") == .max && cache.value(UUID.self, forKey: "uuid") == uuid)
-    try cache.close()
-  }
-
   @Test func failuresAreThrown() throws {
     let tooLong = String(repeating: "k", count: 16 << 20 + 1)
     #expect(errorCode { try entry(tooLong, "x") } == .invalidArgument)
