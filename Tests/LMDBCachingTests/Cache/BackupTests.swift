@@ -90,7 +90,7 @@ import Testing
     try await cache.close()
   }
 
-  @Test func aPlaceThatIsTakenIsRefused() throws {
+  @Test func backupsOverwriteNothing() throws {
     let cache = try directory.openDisk()
     try cache.set("value", forKey: "key")
     func refusal(_ url: URL) -> CacheError.Code? { errorCode { try cache.backUp(to: url) } }
@@ -152,7 +152,7 @@ import Testing
     try await restored.close()
   }
 
-  @Test func aCacheThatIsOpenedLateOrSomethingElseIsNotReplaced() async throws {
+  @Test func openCachesAndOtherFilesAreNotReplaced() async throws {
     let cache = try directory.openDisk()
     try fill(cache)
     let place = places.url("cache")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CacheEntriesTests {
   let directory = CacheDirectory()
 
-  @Test func whatChangesMeanwhileDisturbsNobody() async throws {
+  @Test func listsSurviveConcurrentChanges() async throws {
     let cache = try directory.open()
     for number in 0..<500 { try cache.set(number, forKey: String(format: "kept/%04d", number)) }
     for number in 0..<500 { try cache.set(number, forKey: String(format: "kept/%04d/", number)) }

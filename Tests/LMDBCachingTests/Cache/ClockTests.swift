@@ -8,7 +8,7 @@ import Testing
 @Suite struct ClockTests {
   let clock = ManualClock()
 
-  @Test func aMemoryCacheDoesNotGoBackEither() {
+  @Test func expiredValuesStayExpiredAfterAClockStep() {
     let cache = MemoryCache<String, Int>(clock: .manual(clock))
     cache.set(1, forKey: "key", expiresIn: .seconds(10))
     clock.advance(by: .seconds(10))
@@ -18,7 +18,7 @@ import Testing
   }
 
   /// A later reading by another thread does not look like a clock set back.
-  @Test func whoIsInterruptedAtTheClockDoesNotMoveTheTime() {
+  @Test func interruptedClockReadsDoNotMoveTheTime() {
     let floor = TimeFloor()
     // A clock ahead of the wall clock wrote this; the wall clock has caught up.
     floor.advance(to: 2_276_000_000, monotonic: 0)

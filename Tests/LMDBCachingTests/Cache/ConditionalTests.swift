@@ -169,7 +169,7 @@ import Testing
     try close(cache, child)
   }
 
-  @Test(arguments: Company.allCases) func whatWaitsForItselfEnds(_ company: Company) throws {
+  @Test(arguments: Company.allCases) func updatesThatWaitForThemselvesEnd(_ company: Company) throws {
     let (cache, child) = try open(company) { $0.disk.lockTimeout = .milliseconds(50) }
     var calls = 0
     let code = errorCode {
@@ -256,7 +256,7 @@ import Testing
   }
 
   /// Touching a damaged entry must not mark it as sound.
-  @Test(arguments: Company.allCases) func whatIsDamagedIsNotTouched(_ company: Company) throws {
+  @Test(arguments: Company.allCases) func damagedEntriesAreNotTouched(_ company: Company) throws {
     var cache = try directory.open()
     try cache.set("a short text", forKey: "key of the short one")
     try cache.set(Data(repeating: 7, count: 100_000), forKey: "key of the long one")

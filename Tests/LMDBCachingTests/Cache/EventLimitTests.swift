@@ -5,7 +5,7 @@ import Testing
 @testable import LMDBCaching
 
 @Suite struct EventLimitTests {
-  @Test func whatIsLeftOutIsCounted() {
+  @Test func droppedEventsAreCounted() {
     let events = EventLog.Events()
     let log = LMDBCaching.EventLog(EventLog.logger(events))
     let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

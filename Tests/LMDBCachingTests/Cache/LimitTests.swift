@@ -25,7 +25,7 @@ import Testing
 
   func key(_ index: Int) -> String { String(format: "k%05d", index) }
 
-  @Test func bothTiersAreBoundedUnlessItIsSaidOtherwise() throws {
+  @Test func bothTiersAreBoundedByDefault() throws {
     for isUnlimited in [false, true] {
       let cache = try open {
         $0.memory = isUnlimited ? .unlimited : CacheConfiguration.Memory()
@@ -123,7 +123,7 @@ import Testing
 
   // MARK: Expiry
 
-  @Test func aTimeThatIsNoNumberIsRefused() throws {
+  @Test func extremeExpiryTimes() throws {
     let cache = try open()
     try cache.set("value", forKey: "key")
     let time = Expiry.at(Date(timeIntervalSince1970: .nan))
@@ -188,7 +188,7 @@ import Testing
   }
 
   /// Such an entry would evict all others before itself.
-  @Test func whatCostsMoreThanTheLimitDrivesNobodyOut() throws {
+  @Test func oversizedEntriesEvictNoOthers() throws {
     let cache = try open()
     try fill(cache, 20, cost: 10)
     try cache.set(1, forKey: "large", cost: 1_001)

@@ -79,7 +79,7 @@ import Testing
   }
 
   /// The caller gets the value, and the log the error.
-  @Test(arguments: [false, true]) func aValueThatCannotBeStoredIsTheCallers(_ isTask: Bool) async throws {
+  @Test(arguments: [false, true]) func valuesThatCannotBeStoredAreReturned(_ isTask: Bool) async throws {
     let cache = try open()
     #expect(try await value(Unencodable.self, cache, isTask: isTask) { Unencodable() } == Unencodable())
     let wrong: [@Sendable (inout LoadContext) -> Void] = [

@@ -207,7 +207,7 @@ import Testing
   }
 
   /// Commits are grouped while no other process waits for the value.
-  @Test func aLoadOfAProcessThatIsAloneIsNotCommittedAtOnce() throws {
+  @Test func loadsOfASingleProcessAreNotCommittedAtOnce() throws {
     let cache = try open { neverCommitting(&$0) }
     let commits = cache.statistics.commits
     for index in 0..<10 { #expect(try cache.value(Int.self, forKey: "\(index)") { _ in index } == index) }
@@ -294,7 +294,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [nil, LoadOptions()]) func everyLoadRunsInsideTheInstrument(_ options: LoadOptions?) async throws {
+  @Test(arguments: [nil, LoadOptions()] as [LoadOptions?]) func everyLoadRunsInsideTheInstrument(
+    _ options: LoadOptions?
+  ) async throws {
     let notebook = Notebook()
     let cache = try directory.open { $0.loadInstrument = notebook }
     try wait {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct MetricsTests {
   let directory = CacheDirectory()
 
-  @Test func countersTimersAndGaugesAreTold() throws {
+  @Test func countersTimersAndGaugesAreReported() throws {
     let child = try cacheProcess()
     func expect(_ command: String, _ answer: String, at location: SourceLocation = #_sourceLocation) {
       #expect(child.run(command) == answer, sourceLocation: location)

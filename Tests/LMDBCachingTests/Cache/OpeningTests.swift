@@ -30,7 +30,7 @@ import Testing
 
   #if os(Linux)
     /// Uses a child process, because the environment is global.
-    @Test func aNamedCacheIsTheProgramsOwn() async {
+    @Test func namedCachesBelongToTheProgram() async {
       await #expect(processExitsWith: .success) {
         let directory = CacheDirectory()
         for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME"] { unsetenv(variable) }
@@ -206,7 +206,7 @@ import Testing
   @Test(arguments: [
     (Durability.ordered, true), (.ordered, false), (.full, true), (.full, false), (.fast, false),
   ])
-  func aFastCacheOfAnotherBootIsDiscardedByItsOwnKindAlone(_ asked: Durability, recovers: Bool) throws {
+  func onlyFastOpeningsDiscardAFastCacheOfAnotherBoot(_ asked: Durability, recovers: Bool) throws {
     let cache = try directory.open { $0.durability = .fast }
     try cache.set("v", forKey: "key")
     try cache.set(Data(count: 5_000), forKey: "large")

@@ -69,7 +69,7 @@
       #expect(!Directory.isRemote(device: "9:9", mountInfo: Array(mounts.utf8)))
     }
 
-    @Test func whatTheProcessesHaveInCommonIsReadAsItWasWritten() throws {
+    @Test func processRecordsRoundTrip() throws {
       let record = ProcessRecord(
         namespace: 7,
         files: EnvironmentFiles(

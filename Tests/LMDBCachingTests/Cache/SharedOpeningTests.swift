@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Write.allCases, [false, true]) func whatIsToBeEncryptedIs(
+  @Test(arguments: Write.allCases, [false, true]) func everyWriteIsEncrypted(
     _ write: Write, _ isFirst: Bool
   ) async throws {
     var caches = [try open(isFirst ? [Mask()] : [])]

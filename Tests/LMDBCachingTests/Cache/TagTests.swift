@@ -25,7 +25,7 @@ import Testing
     #expect(errorCode { try cache.removeAll(.tag("a")) } == .closed)
   }
 
-  @Test func upkeepTakesOutWhatIsRemoved() throws {
+  @Test func upkeepSweepsRemovedEntries() throws {
     let cache = try directory.open()
     for index in 0..<1_000 { try cache.set(index, forKey: "\(index)", tags: ["\(index % 10)"]) }
     for index in 0..<100 { try cache.set(Data(repeating: 1, count: 10_000), forKey: "long \(index)", tags: ["3"]) }

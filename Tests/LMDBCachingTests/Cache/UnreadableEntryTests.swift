@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Company.allCases, Version.allCases) func isNoEmptyPlace(
+  @Test(arguments: Company.allCases, Version.allCases) func unreadableEntriesCountAsPresent(
     _ company: Company, _ version: Version
   ) throws {
     let cache = try open(version)
@@ -91,7 +91,7 @@ import Testing
     var name: String, mood: Mood
   }
 
-  @Test func whatAChangedTypeReads() async throws {
+  @Test func changedTypesReadOldValues() async throws {
     let cache = try LMDBCache.temporary()
     try cache.set(Original(), forKey: "key")
     #expect(try cache.value(Fewer.self, forKey: "key")?.name == "Ada")

@@ -32,7 +32,7 @@ import Testing
     return changes.taken()
   }
 
-  @Test func whatThisProcessWroteIsNotToldAgain() throws {
+  @Test func ownWritesAreReportedOnce() throws {
     let cache = try open()
     let child = try child()
     #expect(child.run("write a0 theirs") == "ok")
@@ -63,7 +63,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func ofTwoWritersToOneKeyTheLastIsTold() throws {
+  @Test func theLastOfTwoWritersIsReported() throws {
     let cache = try open()
     let child = try child()
     let changes = cache.changes()
@@ -84,7 +84,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func whatChangesAsTheObservationBeginsIsMissed() throws {
+  @Test func changesAsTheObservationBeginsAreMissed() throws {
     let cache = try open()
     let child = try child()
     let isHeld = DispatchSemaphore(value: 0)

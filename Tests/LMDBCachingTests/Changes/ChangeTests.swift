@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func everyWayToChangeAnEntryIsTold() throws {
+  @Test func everyChangeIsReported() throws {
     let cache = try open { $0.disk.inlineThreshold = 1_000 }
     let other = try open { $0.disk.inlineThreshold = 1_000 }
     let changes = cache.changes(withPrefix: "a")
@@ -49,7 +49,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func trimsAreTold() throws {
+  @Test func trimsAreReported() throws {
     let cache = try open()
     try cache.set(1, forKey: "expiring", expires: .after(.seconds(10)))
     for index in 0..<3 {
@@ -66,7 +66,7 @@ import Testing
 
   /// Removing a tag reports no keys, so the first scan misses an entry removed as the observation begins.
   @Test(arguments: [true, false], [true, false])
-  func whatATagRemovesAsTheObservationBeginsIsMissed(_ isCommitted: Bool, _ isBatch: Bool) throws {
+  func tagRemovalsAsTheObservationBeginsAreMissed(_ isCommitted: Bool, _ isBatch: Bool) throws {
     let cache = try open()
     try cache.set("v", forKey: "k", tags: ["t"])
     if isCommitted { try cache.flush() }
@@ -84,7 +84,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func whatATagRemovedBeforeTheObservationIsNotReported() throws {
+  @Test func tagRemovalsBeforeTheObservationAreNotReported() throws {
     let cache = try open()
     try cache.set("v", forKey: "k", tags: ["t"])
     try cache.flush()
@@ -96,7 +96,7 @@ import Testing
   }
 
   /// Without observers a trim records nothing; one that starts before the commit may still see the entry.
-  @Test func whoComesDuringATrimIsTold() throws {
+  @Test func observersThatBeginDuringATrimMissChanges() throws {
     let cache = try directory.openDisk { configuration in
       neverCommitting(&configuration)
       configuration.clock = .manual(clock)
@@ -151,7 +151,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func whatNobodyTookIsOneChangeForEachKey() throws {
+  @Test func untakenChangesMergeByKey() throws {
     let cache = try open()
     let changes = cache.changes()
     for number in 0..<100 { try cache.set(number, forKey: "k\(number % 3)") }

@@ -83,7 +83,7 @@ import Testing
     #expect(try changes(follower) == [.set(key: "user:2"), .removed(key: "user:1")])
   }
 
-  @Test func removalsOfManyAreTold() throws {
+  @Test func removalsOfManyAreReported() throws {
     let cache = try open()
     for key in ["a:1", "a:2", "b:1", "b:2"] { try cache.set("v", forKey: key, tags: [key]) }
     try cache.flush()
@@ -101,7 +101,7 @@ import Testing
     try expectNothing(follower)
   }
 
-  @Test func anExpiryIsTold() throws {
+  @Test func expiriesAreReported() throws {
     let cache = try open()
     try cache.set("1", forKey: "a", expires: .after(.seconds(10)))
     try cache.set("2", forKey: "b", expires: .after(.seconds(20)))
@@ -117,7 +117,7 @@ import Testing
     try expectNothing(follower)
   }
 
-  @Test func whatIsTooMuchIsMissed() throws {
+  @Test func tooManyChangesAreMissed() throws {
     let cache = try open()
     for number in 0..<50 { try cache.set(number, forKey: "\(number)") }
     try cache.flush()
@@ -179,7 +179,7 @@ import Testing
   }
 
   /// Applying the reported events reproduces the cache.
-  @Test(arguments: [UInt64(1), 2, 3, 4]) func whatIsToldMakesWhatIsThere(_ seed: UInt64) throws {
+  @Test(arguments: [UInt64(1), 2, 3, 4]) func reportedEventsReproduceTheCache(_ seed: UInt64) throws {
     var random = SeededRandom(seed)
     let cache = try open { $0.disk.groupCommitInterval = .milliseconds(random.below(3)) }
     try cache.set("first", forKey: "first")

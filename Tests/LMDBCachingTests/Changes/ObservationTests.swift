@@ -9,7 +9,7 @@ import Testing
 @Suite struct ObservationTests {
   let directory = CacheDirectory()
 
-  @Test func thePresentValueAndThenEachThatFollows() async throws {
+  @Test func theCurrentValueComesFirst() async throws {
     let cache = try directory.open()
     var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// Skips intermediate and unchanged values.
-  @Test func ofSeveralTheLast() async throws {
+  @Test func intermediateValuesAreSkipped() async throws {
     let cache = try directory.open()
     try cache.set(0, forKey: "key")
     var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
@@ -58,7 +58,7 @@ import Testing
     try await cache.close()
   }
 
-  @Test func whatCannotBeReadIsToldOfAndWaitedOut() async throws {
+  @Test func unreadableValuesAreErrors() async throws {
     let cache = try directory.open()
     try cache.set("text", forKey: "key")
     var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
@@ -73,7 +73,7 @@ import Testing
     try await cache.close()
   }
 
-  @Test func anExpiryIsToldInTime() async throws {
+  @Test func expiriesAreObservedInTime() async throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
     cache.disk.autoTrimInterval = .zero
@@ -124,7 +124,7 @@ import Testing
     #expect(mailbox.take() == nil && clock.timerCount == 0)
   }
 
-  @Test func anotherProcessIsSeenToo() async throws {
+  @Test func changesOfAnotherProcessAreObserved() async throws {
     let cache = try directory.open()
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=1") == "ok")
@@ -144,7 +144,7 @@ import Testing
   }
 
   /// By this process's clock the other's entry has expired before it is noticed.
-  @Test func whatAnotherProcessSetsForAMomentIsSeenToo() async throws {
+  @Test func shortLivedEntriesOfAnotherProcessAreObserved() async throws {
     let clock = ManualClock(date: Date() + 3_600)
     let cache = try directory.open { $0.clock = .manual(clock) }
     let child = try cacheProcess()

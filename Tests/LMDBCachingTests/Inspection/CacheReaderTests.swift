@@ -40,7 +40,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func aListGoesOnWhereItEndedWhateverBecomesOfThatEntry() throws {
+  @Test func listsContinueAfterTheLastEntryIsRemoved() throws {
     let cache = try directory.open()
     for number in 10..<30 { try cache.set(number, forKey: "key:\(number)") }
     try cache.flush()

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<40) func ofAChangedJournalTheSameIsSeenAsIsBroughtIn(_ seed: Int) throws {
+  @Test(arguments: 0..<40) func readersAndReplaysAgreeOnDamagedJournals(_ seed: Int) throws {
     var random = SeededRandom(UInt64(1_000 + seed))
     let cache = try directory.open { configuration in
       neverCommitting(&configuration)
@@ -89,7 +89,7 @@ import Testing
   }
 
   /// When a journal is gone its mark is too, and the reader must not apply the journal's writes again.
-  @Test func aJournalThatWasAppliedAndSweptIsNotSeenAgain() throws {
+  @Test func sweptJournalsAreNotSeenAgain() throws {
     let cache = try directory.open(neverCommitting)
     try cache.set("old", forKey: "key")
     let crashed = directory.crashed(cache)
@@ -105,7 +105,7 @@ import Testing
   }
 
   /// Like a replay: writes after one that a power cut lost are dropped.
-  @Test(arguments: [true, false]) func writesFromALostValueOnAreNotSeen(_ wasPowerCut: Bool) throws {
+  @Test(arguments: [true, false]) func writesAfterALostValueAreNotSeen(_ wasPowerCut: Bool) throws {
     let cache = try directory.open { configuration in
       neverCommitting(&configuration)
       configuration.disk.valueSegmentSize = 1 << 16

@@ -21,7 +21,7 @@ import Testing
     return try body()
   }
 
-  @Test func whatOnlyReadingEverythingFindsIsDamage() throws {
+  @Test func wrongCountsAreDamage() throws {
     try fill()
     directory.miscount()
     try expectUnchanged {
@@ -30,7 +30,7 @@ import Testing
   }
 
   /// The medium changed the pages, and the file is marked as sound.
-  @Test func verificationBelievesNoMark() throws {
+  @Test func verificationIgnoresMarks() throws {
     try fill()
     directory.damage { data in
       // Leaves: behind the meta pages and the free list.
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func oneEntryThatIsDamagedIsLostAlone() throws {
+  @Test func damagedEntriesAreLostAlone() throws {
     try fill()
     directory.damage { data in
       // Free pages may contain it too.
@@ -81,7 +81,7 @@ import Testing
 
   /// A file longer than any journal is not read. The files are sparse.
   @Test(arguments: [(0, true), (1, false), (7 << 30, false)])
-  func aJournalThatIsLargerThanAnyIsNone(_ excess: Int, _ isOne: Bool) throws {
+  func oversizedJournalsAreIgnored(_ excess: Int, _ isOne: Bool) throws {
     let (crashed, journal) = try killed()
     try #require(truncate(crashed.path + "/" + journal, off_t(JournalFile.maximumSize + excess)) == 0)
     let reader = try crashed.reader()
@@ -103,7 +103,7 @@ import Testing
   ]
 
   /// The reader reports the damaged journal and ignores its content; opening the cache sets it aside.
-  @Test(arguments: -4..<claims.count) func aJournalThatClaimsMoreThanItHasIsDamaged(_ index: Int) throws {
+  @Test(arguments: -4..<claims.count) func malformedJournalsAreDamaged(_ index: Int) throws {
     let (crashed, name) = try killed()
     var journal = crashed.contents(name)
     if index < 0 {

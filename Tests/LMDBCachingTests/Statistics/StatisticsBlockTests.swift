@@ -24,7 +24,7 @@ import Testing
     return statistics
   }
 
-  @Test func whatIsWrittenIsRead() throws {
+  @Test func blocksRoundTrip() throws {
     for seed in UInt64(0)..<20 {
       let statistics = Self.statistics(seed)
       let bytes = StatisticsBlock.bytes(statistics, number: seed)
@@ -93,7 +93,7 @@ import Testing
   ]
 
   /// The checksum is valid.
-  @Test(arguments: forgeries) func whatCannotBeIsNotBelieved(_ forgery: Forgery) {
+  @Test(arguments: forgeries) func impossibleStatisticsAreRejected(_ forgery: Forgery) {
     var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
     bytes.replaceSubrange(forgery.offset..<forgery.offset + forgery.bytes.count, with: forgery.bytes)
     #expect(StatisticsBlock.read(bytes, identifier: 7) == nil)

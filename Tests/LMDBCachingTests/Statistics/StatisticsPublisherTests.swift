@@ -73,7 +73,7 @@ import Testing
   }
 
   /// Left by a hard-linked copy of the directory, or by another user.
-  @Test func filesThatCannotBeSweptKeepNobodyFromPublishing() throws {
+  @Test func unsweepableFilesDoNotBlockPublishing() throws {
     let cache = try open()
     let folder = directory.path + "/statistics"
     try FileManager.default.createDirectory(
@@ -129,7 +129,7 @@ import Testing
     #expect(processes.first?.memoryCount == 1)
   }
 
-  @Test func aDeletedFileIsMadeAnew() throws {
+  @Test func deletedFilesAreRecreated() throws {
     let cache = try open()
     try makeRound(cache)
     try FileManager.default.removeItem(at: directory.url("statistics"))
@@ -204,7 +204,7 @@ import Testing
 
   // MARK: What others left
 
-  @Test func onlyWhatIsOursAndHasNoOwnerIsSwept() throws {
+  @Test func onlyOrphanedStatisticsAreSwept() throws {
     let cache = try open()
     let digits = (1...6).map { "statistics/" + String(repeating: "\($0)", count: 16) + ".live" }
     let block = StatisticsBlock.bytes(StatisticsBlockTests.statistics(), number: 1)
@@ -233,7 +233,7 @@ import Testing
     try living.unlock()
   }
 
-  @Test func whatAnOwnerHasNotWrittenOrHasSpoiltIsNotBelieved() throws {
+  @Test func emptyAndSpoiltStatisticsAreRejected() throws {
     let cache = try open()
     let folder = try Directory(path: directory.path).makeSubdirectory("statistics")
     let living = FileLock(try folder.create("7777777777777777.live"))
