@@ -1,8 +1,7 @@
 import Foundation
+import LMDBCaching
 import TestSupport
 import Testing
-
-@testable import LMDBCaching
 
 @Suite struct CacheEntriesTests {
   let directory = CacheDirectory()

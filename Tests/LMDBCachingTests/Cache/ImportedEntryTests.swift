@@ -1,10 +1,9 @@
 import Foundation
 import FoundationArchives
+import LMDBCaching
 import Platform
 import TestSupport
 import Testing
-
-@testable import LMDBCaching
 
 @Suite struct ImportedEntryTests {
   let directory = CacheDirectory()

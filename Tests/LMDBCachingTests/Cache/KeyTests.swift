@@ -1,7 +1,6 @@
 import Foundation
+import LMDBCaching
 import Testing
-
-@testable import LMDBCaching
 
 @Suite struct KeyTests {
   let directory = CacheDirectory()

@@ -1,10 +1,9 @@
 import Foundation
 import LMDB
+import LMDBCaching
 import Platform
 import TestSupport
 import Testing
-
-@testable import LMDBCaching
 
 @Suite struct ManyKeysTests {
   let directory = CacheDirectory()

@@ -1,8 +1,6 @@
 import TestSupport
 import Testing
 
-@testable import LMDBCaching
-
 /// Runs in a child process, because a metrics system cannot be uninstalled.
 @Suite struct MetricsTests {
   let directory = CacheDirectory()

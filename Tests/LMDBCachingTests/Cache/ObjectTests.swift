@@ -1,9 +1,8 @@
 import Foundation
 import FoundationNetworking
+import LMDBCaching
 import TestSupport
 import Testing
-
-@testable import LMDBCaching
 
 final class OneWay: NSObject, NSCoding {
   override init() {}

@@ -1,8 +1,7 @@
 import Foundation
+import LMDBCaching
 import TestSupport
 import Testing
-
-@testable import LMDBCaching
 
 /// Several caches of one process on one directory: what they share, and what is per object.
 @Suite struct SharedOpeningTests {
