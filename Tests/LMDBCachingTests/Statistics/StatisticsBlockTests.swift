@@ -72,30 +72,18 @@ import Testing
     }
   }
 
-  struct Forgery: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let offset: Int
-    let bytes: [UInt8]
-
-    init(_ name: String, at offset: Int, _ value: some FixedWidthInteger) {
-      testDescription = name
-      self.offset = offset
-      bytes = withUnsafeBytes(of: value.littleEndian) { Array($0) }
-    }
-  }
-
-  static let forgeries = [
-    Forgery("another version", at: 8, UInt32(2)), Forgery("no process", at: 12, Int32(0)),
-    Forgery("a process below 0", at: 12, Int32.min), Forgery("a long name", at: 60, UInt32(65)),
-    Forgery("the longest name", at: 60, UInt32.max), Forgery("opened before the clock began", at: 32, Int64(-1)),
-    Forgery("published before it was opened", at: 48, Int64(0)), Forgery("a count too great", at: 128, UInt64.max),
-    Forgery("a gauge too great", at: 128 + 8 * 20, UInt64(1) << 57),
+  static let forgeries: [(offset: Int, value: UInt64, size: Int)] = [
+    // Another version; no process, and a negative one; names that are too long.
+    (8, 2, 4), (12, 0, 4), (12, 1 << 31, 4), (60, 65, 4), (60, 0xFFFF_FFFF, 4),
+    // Opened before the clock began; published before that; a count and a gauge that are too great.
+    (32, .max, 8), (48, 0, 8), (128, .max, 8), (128 + 8 * 20, 1 << 57, 8),
   ]
 
   /// The checksum is valid.
-  @Test(arguments: forgeries) func impossibleStatisticsAreRejected(_ forgery: Forgery) {
+  @Test(arguments: forgeries.indices) func impossibleStatisticsAreRejected(_ index: Int) {
+    let (offset, value, size) = Self.forgeries[index]
     var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
-    bytes.replaceSubrange(forgery.offset..<forgery.offset + forgery.bytes.count, with: forgery.bytes)
+    withUnsafeBytes(of: value.littleEndian) { bytes.replaceSubrange(offset..<offset + size, with: $0.prefix(size)) }
     #expect(StatisticsBlock.read(bytes, identifier: 7) == nil)
     #expect(StatisticsBlock.read(StatisticsBlock.sealed(bytes), identifier: 7) == nil)
   }
