@@ -16,9 +16,9 @@ import Testing
     }
   }
 
-  private func follower(_ prefix: String = "", limit: Int = 10_000) throws -> CacheFollower {
+  private func follower(limit: Int = 10_000) throws -> CacheFollower {
     let reader = try #require(try CacheReader(directory: directory.url, clock: .manual(clock)))
-    let follower = CacheFollower(reader, prefix: prefix, trackingLimit: limit, clock: .manual(clock))
+    let follower = CacheFollower(reader, trackingLimit: limit, clock: .manual(clock))
     try follower.follow { Issue.record("told at the beginning: \($0)") }
     return follower
   }
@@ -70,19 +70,6 @@ import Testing
     #expect(try changes(follower) == [.removed(key: long)])
   }
 
-  @Test func onlyThePrefixIsReported() throws {
-    let cache = try open()
-    try cache.set("1", forKey: "user:1")
-    try cache.flush()
-    let follower = try follower("user:")
-    try cache.write { batch in
-      for key in ["other", "user:2", "userx"] { batch.set("2", forKey: key) }
-      batch.removeValue(forKey: "user:1")
-    }
-    try cache.flush()
-    #expect(try changes(follower) == [.set(key: "user:2"), .removed(key: "user:1")])
-  }
-
   @Test func removalsOfManyAreReported() throws {
     let cache = try open()
     for key in ["a:1", "a:2", "b:1", "b:2"] { try cache.set("v", forKey: key, tags: [key]) }
@@ -98,22 +85,6 @@ import Testing
     try cache.set("new", forKey: "c")
     try cache.flush()
     #expect(try changes(follower) == [.removedAll(prefix: ""), .set(key: "c")])
-    try expectNothing(follower)
-  }
-
-  @Test func expiriesAreReported() throws {
-    let cache = try open()
-    try cache.set("1", forKey: "a", expires: .after(.seconds(10)))
-    try cache.set("2", forKey: "b", expires: .after(.seconds(20)))
-    try cache.set("3", forKey: "c")
-    try cache.flush()
-    let follower = try follower()
-    try expectNothing(follower)
-    clock.set(clock.date + 11)
-    #expect(try changes(follower) == [.expired(key: "a")])
-    try cache.removeValue(forKey: "b")
-    try cache.flush()
-    #expect(try changes(follower) == [.removed(key: "b")])
     try expectNothing(follower)
   }
 
