@@ -18,7 +18,7 @@ import Testing
     }
 
     func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data {
-      guard bytes.first == byte else { throw ValueTransformError("another key") }
+      guard bytes.first == byte else { throw CocoaError(.coderInvalidValue) }
       return Data(bytes.dropFirst().map { $0 ^ byte })
     }
   }
