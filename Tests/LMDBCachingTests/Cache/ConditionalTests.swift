@@ -147,28 +147,6 @@ import Testing
     try close(cache, child)
   }
 
-  /// Retries a few conflicts, then blocks the other thread.
-  @Test(arguments: Company.allCases) func theKeyIsHeldAfterAFewConflicts(_ company: Company) throws {
-    let (cache, child) = try open(company)
-    let group = DispatchGroup()
-    var calls = 0
-    let sum = try cache.update(Int.self, forKey: "key") { number in
-      calls += 1
-      let isSet = DispatchSemaphore(value: 0)
-      let call = calls
-      inBackground(group) {
-        do { try cache.set(10 * call, forKey: "key") } catch { Issue.record(error) }
-        isSet.signal()
-      }
-      if calls < 4 { isSet.wait() }
-      number = (number ?? 0) + 1
-    }
-    #expect(sum == 31 && calls == 4)
-    group.wait()
-    #expect(try cache.value(Int.self, forKey: "key") == 40)
-    try close(cache, child)
-  }
-
   @Test(arguments: Company.allCases) func updatesThatWaitForThemselvesEnd(_ company: Company) throws {
     let (cache, child) = try open(company) { $0.disk.lockTimeout = .milliseconds(50) }
     var calls = 0
