@@ -10,22 +10,13 @@ import Testing
 
 /// Conditional operations, with and without another process.
 @Suite struct ConditionalTests {
-  enum Company: CaseIterable, Sendable {
-    case none
-    case process
-  }
-
   let directory = CacheDirectory()
 
   /// The other process lives as long as the test.
   private func open(
     _ company: Company, _ change: (inout CacheConfiguration) -> Void = { _ in }
   ) throws -> (LMDBCache, ChildProcess?) {
-    let cache = try directory.open(change)
-    if company == .none { return (cache, nil) }
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path)") == "ok")
-    return (cache, child)
+    (try directory.open(change), try company.join(directory))
   }
 
   private func close(_ cache: LMDBCache, _ child: ChildProcess?) throws {
@@ -33,22 +24,9 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: Company.allCases) func isFoundOutWhetherTheProcessIsAlone(_ company: Company) throws {
-    let (cache, child) = try open(company)
-    try cache.increment(forKey: "key")
-    #expect(cache.store.journal.lock.withLock { cache.store.journal.isShared } == (company == .process))
-    child?.end()
-    #expect(
-      try eventually {
-        try cache.increment(forKey: "key")
-        return cache.store.journal.lock.withLock { !cache.store.journal.isShared }
-      })
-    try cache.close()
-  }
-
-  /// A cache without a memory tier has no observers that a batch would tell.
+  /// A cache without a memory tier has no observers that a batch would notify.
   @Test(arguments: [false, true]) func aBatchIsAConflict(_ removes: Bool) throws {
-    let disk = try LMDBCache(directory: directory.url, configuration: CacheDirectory.configuration().withoutMemory)
+    let disk = try directory.openDisk()
     try disk.set(1, forKey: "key")
     var calls = 0
     let sum = try disk.update(Int.self, forKey: "key") { value in
@@ -66,60 +44,51 @@ import Testing
     try disk.close()
   }
 
-  struct Failure: Error {}
-
-  @Test(arguments: Company.allCases) func whatThrowsChangesNothing(_ company: Company) throws {
-    let (cache, child) = try open(company)
+  @Test func argumentsOutOfRangeAreErrors() throws {
+    let cache = try directory.open()
     try cache.set(1, forKey: "key")
-    #expect(throws: Failure.self) {
-      try cache.update(Int.self, forKey: "key") {
-        $0 = 2
-        throw Failure()
-      }
-    }
-    #expect(errorCode { try cache.update(String.self, forKey: "key") { $0 = "text" } } == .typeMismatch)
     #expect(errorCode { try cache.increment(forKey: "key", by: .max) } == .invalidArgument)
     #expect(errorCode { try cache.set(1, forKey: "new", cost: -1, if: .absent) } == .invalidArgument)
     #expect(try cache.value(Int.self, forKey: "key") == 1)
-    #expect(try cache.increment(forKey: "key", by: -3) == -2)
-    try close(cache, child)
-    #expect(errorCode { try cache.increment(forKey: "key") } == .closed)
-    #expect(errorCode { try cache.set(1, forKey: "key", if: .absent) } == .closed)
-    #expect(errorCode { try cache.entry(forKey: "key") } == .closed)
+    try cache.close()
   }
 
   /// A use of the cache within a closure, and whether it changes the entry "key", tagged "tag".
   struct Use: CustomTestStringConvertible, Sendable {
     let testDescription: String
-    var isOfKey = true
+    let isOfKey: Bool
     let run: @Sendable (LMDBCache) throws -> Void
 
+    init(_ name: String, isOfKey: Bool = true, _ run: @escaping @Sendable (LMDBCache) throws -> Void) {
+      (testDescription, self.isOfKey, self.run) = (name, isOfKey, run)
+    }
+
     static let own: [Use] = [
-      Use(testDescription: "set") { try $0.set(1, forKey: "key") },
-      Use(testDescription: "set unchanged") { try $0.set(1, forKey: "key", expires: .unchanged) },
-      Use(testDescription: "set in the disk tier") { try $0.withoutMemory.set(1, forKey: "key") },
-      Use(testDescription: "set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
-      Use(testDescription: "set an object") { try $0.setObject("text" as NSString, forKey: "key") },
-      Use(testDescription: "setValueIfAbsent") { _ = try $0.set(1, forKey: "key", if: .absent) },
-      Use(testDescription: "set of a version") { cache in
+      Use("set") { try $0.set(1, forKey: "key") },
+      Use("set unchanged") { try $0.set(1, forKey: "key", expires: .unchanged) },
+      Use("set in the disk tier") { try $0.withoutMemory.set(1, forKey: "key") },
+      Use("set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
+      Use("set an object") { try $0.setObject("text" as NSString, forKey: "key") },
+      Use("setValueIfAbsent") { _ = try $0.set(1, forKey: "key", if: .absent) },
+      Use("set of a version") { cache in
         let version = try #require(try cache.entry(forKey: "key")).version
         _ = try cache.set(1, forKey: "key", if: .version(version))
       },
-      Use(testDescription: "remove") { try $0.removeValue(forKey: "key") },
-      Use(testDescription: "remove a value") { _ = try $0.removeValue(Int.self, forKey: "key") },
-      Use(testDescription: "increment") { try $0.increment(forKey: "key") },
-      Use(testDescription: "touch") { try $0.touch(forKey: "key", expires: .never) },
-      Use(testDescription: "exchange") { try $0.exchange(1, forKey: "key") },
-      Use(testDescription: "update") { try $0.update(Int.self, forKey: "key") { $0 = 1 } },
-      Use(testDescription: "update in an update") { cache in
+      Use("remove") { try $0.removeValue(forKey: "key") },
+      Use("remove a value") { _ = try $0.removeValue(Int.self, forKey: "key") },
+      Use("increment") { try $0.increment(forKey: "key") },
+      Use("touch") { try $0.touch(forKey: "key", expires: .never) },
+      Use("exchange") { try $0.exchange(1, forKey: "key") },
+      Use("update") { try $0.update(Int.self, forKey: "key") { $0 = 1 } },
+      Use("update in an update") { cache in
         try cache.update(Int.self, forKey: "other") { _ in try cache.increment(forKey: "key") }
       },
-      Use(testDescription: "removeAll") { try $0.removeAll() },
-      Use(testDescription: "remove a prefix") { try $0.removeAll(.prefix("k")) },
-      Use(testDescription: "remove a tag") { try $0.removeAll(.tag("tag")) },
-      Use(testDescription: "batch of a set") { try $0.write { $0.set(1, forKey: "key") } },
-      Use(testDescription: "batch of a prefix") { try $0.write { $0.removeAll(.prefix("ke")) } },
-      Use(testDescription: "set in a task") { cache in
+      Use("removeAll") { try $0.removeAll() },
+      Use("remove a prefix") { try $0.removeAll(.prefix("k")) },
+      Use("remove a tag") { try $0.removeAll(.tag("tag")) },
+      Use("batch of a set") { try $0.write { $0.set(1, forKey: "key") } },
+      Use("batch of a prefix") { try $0.write { $0.removeAll(.prefix("ke")) } },
+      Use("set in a task") { cache in
         let result = Mutex<Result<Void, any Error>?>(nil)
         let isDone = DispatchSemaphore(value: 0)
         Task {
@@ -134,25 +103,25 @@ import Testing
 
     static let others: [Use] = [
       // Enough keys to cover every key group.
-      Use(testDescription: "sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
-      Use(testDescription: "increment") { try $0.increment(forKey: "key2") },
-      Use(testDescription: "update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
-      Use(testDescription: "remove a prefix") { try $0.removeAll(.prefix("key2")) },
-      Use(testDescription: "remove a tag") { try $0.removeAll(.tag("tag2")) },
-      Use(testDescription: "batch") { cache in
+      Use("sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
+      Use("increment") { try $0.increment(forKey: "key2") },
+      Use("update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
+      Use("remove a prefix") { try $0.removeAll(.prefix("key2")) },
+      Use("remove a tag") { try $0.removeAll(.tag("tag2")) },
+      Use("batch") { cache in
         try cache.write {
           $0.set(1, forKey: "other")
           $0.removeAll(.prefix("keys"))
         }
       },
-      Use(testDescription: "look") { cache in
+      Use("look") { cache in
         _ = try cache.value(Int.self, forKey: "key", expires: .sliding(.seconds(1)))
         _ = try cache.value(Int.self, forKey: "key") { _ in 1 }
         _ = try cache.entries(withPrefix: "key")
         try cache.flush()
       },
-      Use(testDescription: "a failure is caught") { try? $0.set(1, forKey: "key") },
-    ].map { Use(testDescription: $0.testDescription + " of others", isOfKey: false, run: $0.run) }
+      Use("a failure is caught") { try? $0.set(1, forKey: "key") },
+    ].map { Use($0.testDescription + " of others", isOfKey: false, $0.run) }
   }
 
   /// A closure that changes its own entry would deadlock; any other use is allowed.
@@ -178,29 +147,7 @@ import Testing
     try close(cache, child)
   }
 
-  /// Retries a few conflicts, then blocks the other thread.
-  @Test(arguments: Company.allCases) func theKeyIsHeldAfterAFewConflicts(_ company: Company) throws {
-    let (cache, child) = try open(company)
-    let group = DispatchGroup()
-    var calls = 0
-    let sum = try cache.update(Int.self, forKey: "key") { number in
-      calls += 1
-      let isSet = DispatchSemaphore(value: 0)
-      let call = calls
-      inBackground(group) {
-        do { try cache.set(10 * call, forKey: "key") } catch { Issue.record(error) }
-        isSet.signal()
-      }
-      if calls < 4 { isSet.wait() }
-      number = (number ?? 0) + 1
-    }
-    #expect(sum == 31 && calls == 4)
-    group.wait()
-    #expect(try cache.value(Int.self, forKey: "key") == 40)
-    try close(cache, child)
-  }
-
-  @Test(arguments: Company.allCases) func whatWaitsForItselfEnds(_ company: Company) throws {
+  @Test(arguments: Company.allCases) func updatesThatWaitForThemselvesEnd(_ company: Company) throws {
     let (cache, child) = try open(company) { $0.disk.lockTimeout = .milliseconds(50) }
     var calls = 0
     let code = errorCode {
@@ -287,7 +234,7 @@ import Testing
   }
 
   /// Touching a damaged entry must not mark it as sound.
-  @Test(arguments: Company.allCases) func whatIsDamagedIsNotTouched(_ company: Company) throws {
+  @Test(arguments: Company.allCases) func damagedEntriesAreNotTouched(_ company: Company) throws {
     var cache = try directory.open()
     try cache.set("a short text", forKey: "key of the short one")
     try cache.set(Data(repeating: 7, count: 100_000), forKey: "key of the long one")
@@ -314,145 +261,36 @@ import Testing
   }
 
   #if Encryption
-    @Test(arguments: Company.allCases, Place.allCases) func whatIsEncryptedIsLoadedAndTouched(
+    @Test(arguments: Company.allCases, Place.allCases) func encryptedValuesAreLoadedAndTouched(
       _ company: Company, _ place: Place
     ) throws {
       let clock = ManualClock()
-      func configure(_ configuration: inout CacheConfiguration) {
-        configuration.clock = .manual(clock)
-        configuration.valueTransforms = [AuthenticatedEncryption(.aesGCM) { Data(repeating: 7, count: 32) }]
+      let (cache, child) = try open(company) {
+        $0.clock = .manual(clock)
+        $0.valueTransforms = [AuthenticatedEncryption(.aesGCM) { Data(repeating: 7, count: 32) }]
       }
-      let cache = try open(company, configure)
       var options = LoadOptions(lifetime: .seconds(10))
-      options.failSafe = .seconds(100)
-      options.absenceLifetime = .seconds(1_000)
-      let long = String(repeating: "x", count: 50_000)
-      for (key, text) in [("short", "text"), ("long", long)] {
-        func value() throws -> String {
-          try cache.0.value(String.self, forKey: key, options: options) { _ in
-            if cache.0.statistics.loads >= 2 { throw CacheError(.closed, "no source") }
-            return text
-          }
-        }
-        #expect(try value() == text)
-        try place.settle(cache.0)
-        #expect(try cache.0.touch(forKey: key, expires: .after(.seconds(20))))
-        try place.settle(cache.0)
-        #expect(try cache.0.value(forKey: key) == text)
+      (options.failSafe, options.absenceLifetime) = (.seconds(100), .seconds(1_000))
+      let texts = [("short", "text"), ("long", String(repeating: "x", count: 50_000))]
+      for (key, text) in texts {
+        #expect(try cache.value(String.self, forKey: key, options: options) { _ in text } == text)
+        try place.settle(cache)
+        #expect(try cache.touch(forKey: key, expires: .after(.seconds(20))))
+        try place.settle(cache)
+        #expect(try cache.value(forKey: key) == text)
       }
       clock.advance(by: .seconds(100))
-      for (key, text) in [("short", "text"), ("long", long)] {
-        #expect(try cache.0.value(String.self, forKey: key) == nil)
-        let kept = try cache.0.value(String.self, forKey: key, options: options) { _ in throw CacheError(.closed, "no")
-        }
+      for (key, text) in texts {
+        #expect(try cache.value(String.self, forKey: key) == nil)
+        let kept = try cache.value(String.self, forKey: key, options: options) { _ in throw CacheError(.closed, "no") }
         #expect(kept == text)
       }
       for _ in 0..<2 {
-        #expect(try cache.0.optionalValue(Int.self, forKey: "none", options: options) { _ in nil } == nil)
-        try place.settle(cache.0)
+        #expect(try cache.optionalValue(Int.self, forKey: "none", options: options) { _ in nil } == nil)
+        try place.settle(cache)
       }
-      #expect(cache.0.statistics.loads == 5)
-      try close(cache.0, cache.1)
-      let again = try directory.open {
-        configure(&$0)
-        $0.disk.verification = .always
-      }
-      #expect(again.recovery == nil)
-      try again.close()
+      #expect(cache.statistics.loads == 5)
+      try close(cache, child)
     }
   #endif
-
-  /// An update must not start from a write that a memory tier has not received yet.
-  @Test func noIncrementIsLostWhileItIsAnnounced() throws {
-    let first = try directory.open()
-    let onlooker = Onlooker()
-    onlooker.willChange = { usleep(50) }
-    first.store.observers.add(onlooker)
-    // Its memory tier receives writes after the onlooker.
-    let cache = try directory.open()
-    let count = 500
-    concurrently(8) { thread in
-      for _ in 0..<count {
-        do {
-          if thread % 2 == 0 {
-            try cache.increment(forKey: "key")
-          } else {
-            try cache.withoutMemory.update(Int.self, forKey: "key") { $0 = ($0 ?? 0) + 1 }
-          }
-        } catch {
-          Issue.record(error)
-        }
-      }
-    }
-    #expect(try cache.value(Int.self, forKey: "key") == 8 * count)
-    #expect(try cache.withoutMemory.value(Int.self, forKey: "key") == 8 * count)
-    first.store.observers.remove(onlooker)
-    try cache.close()
-    try first.close()
-  }
-
-  @Test func noChangeIsLostWithoutAValueLog() throws {
-    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
-    // The cache detects that its process is alone.
-    try cache.increment(forKey: "number")
-    // A file at the folder's path.
-    directory.write(Data(), to: ValueFolder.name)
-    let count = 300
-    let taken = Mutex<[Int]>([])
-    concurrently(8) { thread in
-      for number in 0..<count {
-        do {
-          if thread < 6 {
-            try cache.update([Int].self, forKey: "key") {
-              var numbers = $0 ?? Array(repeating: 0, count: 200)
-              numbers[0] += 1
-              $0 = numbers
-            }
-          } else if thread == 6 {
-            try cache.set(Array(repeating: number, count: 200), forKey: "taken")
-          } else if let value = try cache.removeValue([Int].self, forKey: "taken") {
-            taken.withLock { $0.append(value[0]) }
-          }
-        } catch {
-          Issue.record(error)
-        }
-      }
-    }
-    let numbers = try cache.value([Int].self, forKey: "key")
-    #expect(numbers?.first == 6 * count)
-    // Each removal saw a distinct value.
-    taken.withLock { #expect(Set($0).count == $0.count) }
-    try cache.close()
-  }
-
-  /// Other processes check existing journals for conditional writes in progress.
-  @Test func aNewJournalSaysThatConditionalWritesWait() throws {
-    let cache = try directory.open(neverCommitting)
-    let journal = cache.store.journal
-    let folder = JournalFolder(cache: try Directory(path: directory.path))
-    #expect(
-      try eventually {
-        _ = try cache.set(1, forKey: "first", if: .absent)
-        return journal.lock.withLock { !journal.isShared }
-      })
-    try cache.flush()
-    #expect(try cache.set(2, forKey: "second", if: .absent))
-    #expect(journal.lock.withLock { journal.state.hasConditional })
-    #expect(try folder.unsettled(but: nil) != nil)
-    let isUnsettled = try cache.store.onWriterThread {
-      .success(
-        Result {
-          for identifier in try folder.identifiers() {
-            try folder.remove(identifier, try #require(try folder.identity(of: identifier)))
-          }
-          journal.lock.withLock { journal.renewFile() }
-          return try folder.unsettled(but: nil) != nil
-        })
-    }.get()
-    #expect(isUnsettled)
-    try cache.flush()
-    #expect(try folder.unsettled(but: nil) == nil)
-    #expect(try cache.value(forKey: "second") == 2)
-    try cache.close()
-  }
 }

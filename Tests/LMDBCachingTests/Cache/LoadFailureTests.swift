@@ -7,14 +7,6 @@ import Testing
 
 @testable import LMDBCaching
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 @Suite struct LoadFailureTests {
   let directory = CacheDirectory()
   let events = EventLog.Events()
@@ -39,36 +31,22 @@ import Testing
   // Keeps the compiler from choosing the asynchronous form.
   private func wait<V>(_ body: () throws -> V) throws -> V { try body() }
 
-  @Test(arguments: Place.allCases, [false, true]) func whatIsOfAnotherTypeIsReplaced(
-    _ place: Place, _ isTask: Bool
-  ) async throws {
-    let cache = try open()
-    try cache.set("text", forKey: "key")
-    try place.settle(cache)
-    #expect(try await value(Int.self, cache, isTask: isTask) { 7 } == 7)
-    #expect(try cache.value(Int.self, forKey: "key") == 7)
-    cache.memory.removeAll()
-    #expect(try await value(Int.self, cache, isTask: isTask) { throw Failure() } == 7)
-    let statistics = cache.statistics
-    #expect(statistics.loads == 1 && statistics.failedLoads == 0)
-    #expect(statistics.misses == 1 && statistics.memoryHits + statistics.diskHits == 2)
-    try await cache.close()
-    let warnings = logged("cache entry cannot be read, and is loaded anew")
-    #expect(!warnings.isEmpty && warnings.allSatisfy { $0.level == .warning })
-    #expect(warnings.first.map { "\($0.metadata)".contains("typeMismatch") } == true)
+  enum Harm: String, CaseIterable {
+    case anotherType, bytes, format, flippedBit
   }
 
-  enum Damage: String, CaseIterable {
-    case bytes, format, flippedBit
-  }
-
-  @Test(arguments: Damage.allCases, [false, true]) func whatIsDamagedIsReplaced(
-    _ damage: Damage, _ isTask: Bool
+  @Test(arguments: Harm.allCases, [false, true]) func unreadableEntriesAreReplaced(
+    _ harm: Harm, _ isTask: Bool
   ) async throws {
     var cache = try open()
-    try cache.set(["value of the key": 1], forKey: "key")
+    if harm == .anotherType {
+      try cache.set("text", forKey: "key")
+    } else {
+      try cache.set(["value of the key": 1], forKey: "key")
+    }
     try await cache.close()
-    switch damage {
+    switch harm {
+    case .anotherType: break
     case .bytes: try Intruder(directory: directory).change("key") { $0.payload = [0xFF, 0xFF] }
     case .format:
       try Intruder(directory: directory).change("key") { $0.header.format = ArchiveFormat(rawValue: 99) }
@@ -86,9 +64,10 @@ import Testing
     #expect(statistics.memoryHits + statistics.diskHits == before.memoryHits + before.diskHits)
     cache.memory.removeAll()
     #expect(try cache.value([String: Int].self, forKey: "key") == ["loaded": 2])
-    try await cache.flush()
+    #expect(try await value([String: Int].self, cache, isTask: isTask) { throw Failure() } == ["loaded": 2])
     try await cache.close()
-    #expect(!logged("cache entry cannot be read, and is loaded anew").isEmpty)
+    let warnings = logged("cache entry cannot be read, and is loaded anew")
+    #expect(!warnings.isEmpty && warnings.allSatisfy { $0.level == .warning })
   }
 
   struct Failure: Error {}
@@ -99,43 +78,10 @@ import Testing
     func encode(to encoder: any Encoder) throws { throw Failure() }
   }
 
-  @Test(arguments: [false, true]) func whatCannotBeArchivedIsTheCallers(_ isTask: Bool) async throws {
+  /// The caller gets the value, and the log the error.
+  @Test(arguments: [false, true]) func valuesThatCannotBeStoredAreReturned(_ isTask: Bool) async throws {
     let cache = try open()
     #expect(try await value(Unencodable.self, cache, isTask: isTask) { Unencodable() } == Unencodable())
-    #expect(try cache.count == 0)
-    try await cache.close()
-    let errors = logged("loaded value not stored")
-    #expect(errors.count == 1 && errors.allSatisfy { $0.level == .error })
-  }
-
-  @Test(arguments: [false, true]) func whatTheCallerGotWrongIsAnError(_ isTask: Bool) async throws {
-    let cache = try open()
-    let wrong: [(inout LoadOptions) -> Void] = [
-      { $0.cost = -1 }, { $0.lifetime = .seconds(-1) }, { $0.absenceLifetime = .seconds(-1) },
-      { $0.tags = (0..<65).map { "tag \($0)" } },
-    ]
-    for change in wrong {
-      var options = LoadOptions()
-      change(&options)
-      let asked = options
-      let code =
-        if isTask {
-          await errorCode { try await cache.value(Int.self, forKey: "key", options: asked) { _ in fatalError() } }
-        } else {
-          errorCode { try cache.value(Int.self, forKey: "key", options: asked) { _ in fatalError() } }
-        }
-      #expect(code == .invalidArgument)
-      #expect(errorCode { try directory.open { $0.loadOptions = asked } } == .invalidArgument)
-    }
-    let long = String(repeating: "k", count: (16 << 20) + 1)
-    #expect(
-      errorCode { try wait { try cache.value(Int.self, forKey: long, load: { _ in fatalError() }) } }
-        == .invalidArgument)
-    try await cache.close()
-  }
-
-  @Test(arguments: [false, true]) func whatTheLoaderGotWrongIsTold(_ isTask: Bool) async throws {
-    let cache = try open()
     let wrong: [@Sendable (inout LoadContext) -> Void] = [
       { $0.cost = -1 }, { context in context.tags = (0..<65).map { "tag \($0)" } },
     ]
@@ -155,40 +101,11 @@ import Testing
           }
         }
       #expect(value == 5)
-      #expect(try cache.value(Int.self, forKey: "key") == nil)
     }
+    #expect(try cache.count == 0)
     try await cache.close()
-    #expect(logged("loaded value not stored").count == 2)
-  }
-
-  #if os(Linux)
-    /// A 4 GiB mapping without access: reading it would crash.
-    @Test func whatIsTooLargeIsTheCallers() throws {
-      let cache = try open()
-      let count = 1 << 32
-      let memory = mmap(nil, count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)!
-      try #require(memory != MAP_FAILED)
-      let bytes = Data(bytesNoCopy: memory, count: count, deallocator: .unmap)
-      #expect(try cache.value(Data.self, forKey: "key") { _ in bytes }.count == count)
-      #expect(try !cache.contains("key"))
-      #expect(errorCode { try cache.set(bytes, forKey: "key") } == .invalidArgument)
-      try cache.close()
-      #expect(logged("loaded value not stored").count == 1)
-    }
-  #endif
-
-  @Test func aLoadIsOneMiss() throws {
-    let cache = try open()
-    for round in 0..<2 {
-      for index in 0..<100 {
-        #expect(try cache.value(Int.self, forKey: "key\(index)", load: { _ in index }) == index)
-        if round == 1 { cache.memory.removeAll() }
-      }
-    }
-    let statistics = cache.statistics
-    #expect(statistics.hitRatio == 0.5)
-    #expect(statistics.misses == 100 && statistics.loads == 100)
-    try cache.close()
+    let errors = logged("loaded value not stored")
+    #expect(errors.count == 3 && errors.allSatisfy { $0.level == .error })
   }
 
   @Test(arguments: [false, true]) func loadsAreCountedAndTimed(_ isTask: Bool) async throws {
@@ -200,14 +117,16 @@ import Testing
         throw Failure()
       }
     }
-    #expect(
-      try await value(Int.self, cache, isTask: isTask) {
-        clock.advance(by: .seconds(3))
-        return 1
-      } == 1)
+    for _ in 0..<2 {
+      #expect(
+        try await value(Int.self, cache, isTask: isTask) {
+          clock.advance(by: .seconds(3))
+          return 1
+        } == 1)
+    }
     let statistics = cache.statistics
     #expect(statistics.loads == 2 && statistics.failedLoads == 1 && statistics.loadTime == .seconds(5))
-    #expect(statistics.misses == 2 && statistics.hitRatio == 0)
+    #expect(statistics.misses == 2 && statistics.hitRatio == 1.0 / 3)
     try await cache.close()
   }
 }

@@ -8,6 +8,7 @@ import Testing
 
 @testable import LMDBCaching
 
+/// The options of a load, in both of its forms. The model tries when a value is fresh, stale or kept.
 @Suite struct LoadOptionsTests {
   let directory = CacheDirectory()
   let clock = ManualClock()
@@ -31,10 +32,8 @@ import Testing
     let arrivals = Atomic<Int>(0)
 
     var calls: Int { state.withLock { $0.calls } }
-    var fails: Bool {
-      get { state.withLock { $0.fails } }
-      set { state.withLock { $0.fails = newValue } }
-    }
+
+    func fail(_ fails: Bool = true) { state.withLock { $0.fails = fails } }
 
     func hold() -> DispatchSemaphore {
       let semaphore = DispatchSemaphore(value: 0)
@@ -66,14 +65,14 @@ import Testing
   }
 
   private func value(
-    _ cache: LMDBCache, _ source: Source, _ options: LoadOptions, isTask: Bool
+    _ cache: LMDBCache, _ source: Source, _ options: LoadOptions?, isTask: Bool
   ) async throws -> Int {
     if isTask {
       return try await cache.value(Int.self, forKey: "key", options: options) { _ async throws -> Int in
         try await source.loadInTask()
       }
     }
-    // On a thread of its own: two that wait would hold all of Swift's pool.
+    // On a new thread: two that wait would hold all of Swift's pool.
     return try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
         continuation.resume(
@@ -91,201 +90,45 @@ import Testing
     return options
   }
 
-  @Test func shorterLivesAreRefreshedAheadToo() throws {
-    let cache = try open()
-    let options = Self.options(100) { ($0.refreshAhead, $0.jitter) = (0.8, 1) }
-    for number in 0..<50 {
-      _ = try cache.value(Int.self, forKey: "\(number)", options: options) { _ in number }
-      let header = try #require(
-        try CacheKey.with("\(number)") { (key) throws(CacheError) in try cache.store.liveHeader(key) })
-      let life = header.expires - clock.now
-      #expect(abs(header.refresh - clock.now - life / 5 * 4) < 1_000)
-    }
-    try cache.close()
-  }
+  // MARK: Every option
 
-  @Test func anyTimeLimitIsOne() async throws {
-    let (cache, source) = (try open(), Source())
-    let options = Self.options(10) { $0.timeLimit = .seconds(Int64.max) }
-    #expect(try await value(cache, source, options, isTask: true) == 1)
-    try await cache.removeAll()
-    #expect(try await value(cache, source, options, isTask: false) == 2)
-    try await cache.close()
-  }
-
-  /// The product of a lifetime and a share is rounded, and may exceed the range of Duration.
-  @Test func anyLifetimeIsOne() throws {
-    let cache = try open()
-    for lifetime in [Duration.zero, .nanoseconds(1), .seconds(Int64.max), Duration(attoseconds: .max)] {
-      for (share, jitter) in [(1.0, 0.0), (1, 1e-300), (.leastNonzeroMagnitude, 1), (0.5, 0.5)] {
-        var options = LoadOptions(lifetime: lifetime)
-        (options.refreshAhead, options.jitter) = (share, jitter)
-        #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in 1 } == 1)
-        // Only short lifetimes expire at once.
-        if lifetime > .seconds(1), jitter < 1 { #expect(try cache.contains("key")) }
-        try cache.removeAll()
-      }
-    }
-    try cache.close()
-  }
-
-  /// The pause does not grow with the number of waiters.
-  @Test(arguments: [false, true]) func aFailureThatManyWaitForIsOne(_ isTask: Bool) async throws {
-    let (events, source) = (EventLog.Events(), Source())
-    let cache = try open { $0.logger = EventLog.logger(events) }
+  /// The options of the cache apply to a load without options, in both forms.
+  @Test(arguments: [false, true], [false, true]) func everyOptionHolds(_ isTask: Bool, _ areOfCache: Bool) async throws
+  {
     let options = Self.options(10) {
-      $0.failSafe = .seconds(100)
-      $0.pauseAfterFailure = .seconds(4)
-      $0.longestPause = .seconds(60)
+      ($0.cost, $0.tags, $0.refreshAhead) = (7, ["a"], 0.5)
+      ($0.staleWhileRevalidate, $0.failSafe, $0.timeLimit) = (.seconds(5), .seconds(100), .seconds(Int64.max))
     }
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    let cache = try open { $0.loadOptions = areOfCache ? options : Self.options(99) }
+    let source = Source()
+    func ask() async throws -> Int { try await value(cache, source, areOfCache ? nil : options, isTask: isTask) }
+    func becomes(_ number: Int) async throws -> Bool {
+      try await becomesTrue(within: .seconds(600)) {
+        try cache.value(Int.self, forKey: "key") == number && !cache.isRefreshing
+      }
+    }
+    #expect(try await ask() == 1)
+    let entry = try #require(try cache.entry(forKey: "key"))
+    #expect(entry.cost == 7 && entry.isTagged("a") && entry.expiration?.timeIntervalSince(clock.date) == 10)
+    // Ahead of the expiry.
+    clock.advance(by: .seconds(6))
+    #expect(try await ask() == 1)
+    #expect(try await becomes(2))
+    // Stale.
+    clock.advance(by: .seconds(12))
+    #expect(try await ask() == 2)
+    #expect(try await becomes(3))
+    #expect(cache.statistics.staleServed == 1 && cache.statistics.refreshes == 2)
+    // Kept for the case that the source fails.
     clock.advance(by: .seconds(20))
-    source.fails = true
-    let gate = source.hold()
-    let found = Guarded<[Int?]>([])
-    func ask() async {
-      let answer = try? await value(cache, source, options, isTask: isTask)
-      found { $0.append(answer) }
-    }
-    let group = DispatchGroup()
-    if isTask {
-      for _ in 0..<16 {
-        group.enter()
-        Task {
-          await ask()
-          group.leave()
-        }
-      }
-    } else {
-      for _ in 0..<16 {
-        inBackground(group) {
-          let answer = try? cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() }
-          found { $0.append(answer) }
-        }
-      }
-    }
-    // All callers found it expired; most wait for the leader.
-    #expect(try await becomesTrue { cache.statistics.misses == 17 })
-    for _ in 0..<40 { gate.signal() }
-    #expect(try await becomesTrue { found.current.count == 16 })
-    #expect(found.current.allSatisfy { $0 == 1 })
-    let calls = source.calls
-    #expect(try await becomesTrue { events.current.count { $0.message == "load failed" } == calls - 1 })
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    #expect(source.calls == calls)
-    clock.advance(by: .seconds(4))
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    #expect(source.calls == calls + 1)
-    try await cache.close()
-  }
-
-  @Test func aLoadOfAProcessThatIsAloneIsNotCommittedAtOnce() throws {
-    let cache = try open { neverCommitting(&$0) }
-    let commits = cache.statistics.commits
-    for index in 0..<10 { #expect(try cache.value(Int.self, forKey: "\(index)") { _ in index } == index) }
-    try cache.store.writer.run {}
-    #expect(cache.statistics.commits == commits)
-    try cache.close()
-  }
-
-  @Test func whatIsLoadedIsTrimmedLast() throws {
-    let cache = try open()
-    let options = Self.options(10_000) { $0.failSafe = .seconds(100) }
-    for key in ["a", "b", "c"] { #expect(try cache.value(Int.self, forKey: key, options: options) { _ in 1 } == 1) }
-    try cache.flush()
-    cache.memory.removeAll()
-    clock.advance(by: .seconds(1_000))
-    #expect(try cache.value(Int.self, forKey: "a", options: options) { _ in 2 } == 1)
-    try cache.disk.trim(to: .count(1))
-    #expect(try cache.entries().map(\.key) == ["a"])
-    try cache.close()
-  }
-
-  @Test(arguments: [false, true]) func aSourceThatHangsIsAskedOnce(_ isTask: Bool) async throws {
-    let (cache, source) = (try open { $0.loadWaitLimit = .milliseconds(1) }, Source())
-    let gate = source.hold()
-    let hurried = Self.options(10) { $0.timeLimit = .milliseconds(10) }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<(isTask ? 200 : 20) {
-        group.addTask {
-          await #expect {
-            try await self.value(cache, source, hurried, isTask: isTask)
-          } throws: {
-            ($0 as? CacheError)?.code == .loadTimedOut
-          }
-        }
-      }
-      try await group.waitForAll()
-    }
-    async let patient = value(cache, source, Self.options(10) { $0.timeLimit = .seconds(600) }, isTask: isTask)
-    #expect(try await becomesTrue { cache.store.flights.waiterCount(ByteKey("key")) > 0 })
-    #expect(source.arrivals.load(ordering: .sequentiallyConsistent) == 1)
-    gate.signal()
-    #expect(try await patient == 1)
-    #expect(source.calls == 1)
-    try await cache.close()
-  }
-
-  @Test func loadsWithALimitDoNotStarveEachOther() async throws {
-    let (cache, source) = (try open(), Source())
-    let gate = source.hold()
-    let hurried = Self.options(10) { $0.timeLimit = .milliseconds(1) }
-    let patient = Self.options(10) { $0.timeLimit = .seconds(600) }
-    let count = 160
-    for number in 0..<count {
-      #expect(
-        errorCode {
-          try wait {
-            try cache.value(Int.self, forKey: "hanging\(number)", options: hurried) { _ in try source.load() }
-          }
-        } == .loadTimedOut)
-    }
-    let (arrived, found) = (Guarded(0), Guarded(0))
-    concurrently(count) { number in
-      let value = try? cache.value(Int.self, forKey: "outer\(number)", options: patient) { _ in
-        arrived { $0 += 1 }
-        _ = eventually { arrived.current == count }
-        return try cache.value(Int.self, forKey: "inner\(number)", options: patient) { _ in number }
-      }
-      if value == number { found { $0 += 1 } }
-    }
-    #expect(found.current == count)
-    for _ in 0..<count { gate.signal() }
-    try await cache.close()
-  }
-
-  @Test func aCallerWithATimeLimitGetsWhatSomebodyElseLoads() async throws {
-    let (cache, source) = (try open(), Source())
-    let gate = source.hold()
-    let options = Self.options(10) { $0.timeLimit = .seconds(600) }
-    async let first = value(cache, source, options, isTask: false)
-    #expect(try await becomesTrue { source.arrivals.load(ordering: .sequentiallyConsistent) == 1 })
-    async let others = [value(cache, source, options, isTask: false), value(cache, source, options, isTask: true)]
-    gate.signal()
-    #expect(try await first == 1)
-    #expect(try await others == [1, 1])
-    #expect(source.calls == 1)
-    try await cache.close()
-  }
-
-  @Test(arguments: [false, true]) func aSlowSourceIsNotWaitedForForEver(_ isTask: Bool) async throws {
-    let (cache, source) = (try open(), Source())
-    let options = Self.options(10) {
-      $0.failSafe = .seconds(100)
-      $0.timeLimit = .milliseconds(20)
-    }
-    let gate = source.hold()
-    await #expect {
-      try await value(cache, source, options, isTask: isTask)
-    } throws: {
-      ($0 as? CacheError)?.code == .loadTimedOut
-    }
-    gate.signal()
-    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 1 })
-    clock.advance(by: .seconds(20))
-    #expect(try await value(cache, source, options, isTask: isTask) == 1)
-    gate.signal()
-    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
+    source.fail()
+    #expect(try await ask() == 3)
+    clock.advance(by: .seconds(100))
+    await #expect(throws: Failure.self) { try await ask() }
+    source.fail(false)
+    #expect(try await ask() == source.calls)
+    try await cache.removeAll(.tag("a"))
+    #expect(try !cache.contains("key"))
     try await cache.close()
   }
 
@@ -311,68 +154,166 @@ import Testing
     try cache.close()
   }
 
-  @Test func theCachesOwnOptionsHold() throws {
-    let cache = try open { $0.loadOptions = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) } }
-    #expect(try cache.value(Int.self, forKey: "key") { _ in 1 } == 1)
-    clock.advance(by: .seconds(11))
-    #expect(try cache.value(Int.self, forKey: "key") { _ in 2 } == 1)
-    try cache.close()
-  }
-
+  /// Shorter lives are refreshed ahead at the same share. That time is not public.
   @Test func lifetimesDiffer() throws {
     let cache = try open()
-    let options = Self.options(1_000) { $0.jitter = 0.5 }
-    for number in 0..<50 { _ = try cache.value(Int.self, forKey: "\(number)", options: options) { _ in number } }
-    let now = Date(timeIntervalSince1970: Double(clock.now) / 1e9)
-    let lifetimes = try cache.entries().map { $0.expiration!.timeIntervalSince(now) }
-    #expect(lifetimes.allSatisfy { 499...1_000.001 ~= $0 })
-    #expect(lifetimes.max()! - lifetimes.min()! > 100)
-    try cache.close()
-  }
-
-  @Test(
-    arguments: [
-      { $0.jitter = -0.1 }, { $0.jitter = 1.5 }, { $0.jitter = .nan }, { $0.refreshAhead = 0 }, { $0.refreshAhead = 2 },
-      {
-        $0.lifetime = nil; $0.refreshAhead = 0.5
-      }, { $0.staleWhileRevalidate = .seconds(-1) },
-      { $0.failSafe = .seconds(-1) }, { $0.timeLimit = .zero }, { $0.pauseAfterFailure = .seconds(100) },
-      { $0.cost = -1 },
-    ] as [@Sendable (inout LoadOptions) -> Void])
-  func whatIsOutOfRangeIsAnError(_ change: @Sendable (inout LoadOptions) -> Void) throws {
-    let options = Self.options(10, change)
-    #expect(errorCode { try open { $0.loadOptions = options } } == .invalidArgument)
-    let cache = try open()
-    #expect(
-      errorCode { try cache.value(Int.self, forKey: "key", options: options) { _ in fatalError() } } == .invalidArgument
-    )
-    try cache.close()
-  }
-
-  @Test func manyCallersLoadOnce() async throws {
-    let (cache, source) = (try open(), Source())
-    let options = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) }
-    for round in 1..<4 {
-      await withTaskGroup(of: Int?.self) { group in
-        for index in 0..<64 {
-          group.addTask {
-            if index % 2 == 0 { return try? await value(cache, source, options, isTask: true) }
-            // A pool thread would not wait for a task's load.
-            return await withCheckedContinuation { continuation in
-              inBackground(DispatchGroup()) {
-                let found = try? cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() }
-                continuation.resume(returning: found)
-              }
-            }
-          }
-        }
-        for await found in group { #expect(found == round || found == round - 1) }
-      }
-      #expect(try await becomesTrue { cache.memory.contains("key") })
-      #expect(source.calls <= round)
-      cache.memory.removeAll()
-      clock.advance(by: .seconds(11))
+    let options = Self.options(1_000) { ($0.refreshAhead, $0.jitter) = (0.8, 0.5) }
+    var lives: [Int64] = []
+    for number in 0..<50 {
+      _ = try cache.value(Int.self, forKey: "\(number)", options: options) { _ in number }
+      let header = try #require(
+        try CacheKey.with("\(number)") { (key) throws(CacheError) in try cache.store.liveHeader(key) })
+      lives.append(header.expires - clock.now)
+      #expect(abs(header.refresh - clock.now - lives[number] / 5 * 4) < 1_000)
     }
+    #expect(lives.allSatisfy { 499_000_000_000...1_000_001_000_000 ~= $0 })
+    #expect(lives.max()! - lives.min()! > 100_000_000_000)
+    try cache.close()
+  }
+
+  /// The product of a lifetime and a share is rounded, and may exceed the range of Duration.
+  @Test func anyLifetimeIsOne() throws {
+    let cache = try open()
+    for lifetime in [Duration.zero, .nanoseconds(1), .seconds(Int64.max), Duration(attoseconds: .max)] {
+      for (share, jitter) in [(1.0, 0.0), (1, 1e-300), (.leastNonzeroMagnitude, 1), (0.5, 0.5)] {
+        var options = LoadOptions(lifetime: lifetime)
+        (options.refreshAhead, options.jitter) = (share, jitter)
+        #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in 1 } == 1)
+        // Only short lifetimes expire at once.
+        if lifetime > .seconds(1), jitter < 1 { #expect(try cache.contains("key")) }
+        try cache.removeAll()
+      }
+    }
+    try cache.close()
+  }
+
+  static let wrong: [@Sendable (inout LoadOptions) -> Void] = [
+    { $0.jitter = -0.1 }, { $0.jitter = 1.5 }, { $0.jitter = .nan }, { $0.refreshAhead = 0 }, { $0.refreshAhead = 2 },
+    { ($0.lifetime, $0.refreshAhead) = (nil, 0.5) }, { $0.lifetime = .seconds(-1) },
+    { $0.absenceLifetime = .seconds(-1) }, { $0.staleWhileRevalidate = .seconds(-1) }, { $0.failSafe = .seconds(-1) },
+    { $0.timeLimit = .zero }, { $0.pauseAfterFailure = .seconds(100) }, { $0.cost = -1 },
+    { $0.tags = (0..<65).map { "tag \($0)" } },
+  ]
+
+  @Test(arguments: [false, true]) func optionsOutOfRangeAreErrors(_ isTask: Bool) async throws {
+    let (cache, source) = (try open(), Source())
+    for change in Self.wrong {
+      let options = Self.options(10, change)
+      #expect(errorCode { try open { $0.loadOptions = options } } == .invalidArgument)
+      #expect(await errorCode { try await value(cache, source, options, isTask: isTask) } == .invalidArgument)
+    }
+    #expect(source.calls == 0)
+    try await cache.close()
+  }
+
+  /// Commits are grouped while no other process waits for the value.
+  @Test func loadsOfASingleProcessAreNotCommittedAtOnce() throws {
+    let cache = try open { neverCommitting(&$0) }
+    let commits = cache.statistics.commits
+    for index in 0..<10 { #expect(try cache.value(Int.self, forKey: "\(index)") { _ in index } == index) }
+    try cache.store.writer.run {}
+    #expect(cache.statistics.commits == commits)
+    try cache.close()
+  }
+
+  // MARK: Slow and failing sources
+
+  /// The pause does not grow with the number of waiters.
+  @Test(arguments: [false, true]) func aFailureWithManyWaitersIsOne(_ isTask: Bool) async throws {
+    let (events, source) = (EventLog.Events(), Source())
+    let cache = try open { $0.logger = EventLog.logger(events) }
+    let options = Self.options(10) {
+      ($0.failSafe, $0.pauseAfterFailure, $0.longestPause) = (.seconds(100), .seconds(4), .seconds(60))
+    }
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    clock.advance(by: .seconds(20))
+    source.fail()
+    let gate = source.hold()
+    let askers = (0..<16).map { _ in Task { try? await value(cache, source, options, isTask: isTask) } }
+    // All callers found it expired; most wait for the leader.
+    #expect(try await becomesTrue { cache.statistics.misses == 17 })
+    for _ in 0..<40 { gate.signal() }
+    for asker in askers { #expect(await asker.value == 1) }
+    let calls = source.calls
+    #expect(try await becomesTrue { events.current.count { $0.message == "load failed" } == calls - 1 })
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    #expect(source.calls == calls)
+    clock.advance(by: .seconds(4))
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    #expect(source.calls == calls + 1)
+    try await cache.close()
+  }
+
+  /// A later caller with more time gets the value of the same load.
+  @Test(arguments: [false, true]) func aSourceThatHangsIsAskedOnce(_ isTask: Bool) async throws {
+    let (cache, source) = (try open { $0.loadWaitLimit = .milliseconds(1) }, Source())
+    let gate = source.hold()
+    let hurried = Self.options(10) { $0.timeLimit = .milliseconds(10) }
+    await withTaskGroup(of: CacheError.Code?.self) { group in
+      for _ in 0..<(isTask ? 200 : 20) {
+        group.addTask { await errorCode { try await self.value(cache, source, hurried, isTask: isTask) } }
+      }
+      for await code in group { #expect(code == .loadTimedOut) }
+    }
+    async let patient = value(cache, source, Self.options(10) { $0.timeLimit = .seconds(600) }, isTask: isTask)
+    #expect(try await becomesTrue { cache.store.flights.waiterCount(ByteKey("key")) > 0 })
+    #expect(source.arrivals.load(ordering: .sequentiallyConsistent) == 1)
+    gate.signal()
+    #expect(try await patient == 1)
+    #expect(source.calls == 1)
+    try await cache.close()
+  }
+
+  @Test(arguments: [false, true]) func aSlowSourceReturnsAfterTheTimeLimit(_ isTask: Bool) async throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) { ($0.failSafe, $0.timeLimit) = (.seconds(100), .milliseconds(20)) }
+    let gate = source.hold()
+    #expect(await errorCode { try await value(cache, source, options, isTask: isTask) } == .loadTimedOut)
+    gate.signal()
+    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 1 })
+    clock.advance(by: .seconds(20))
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    gate.signal()
+    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
+    try await cache.close()
+  }
+
+  // MARK: Instruments
+
+  /// Records its events, and sets a task-local value for the closure.
+  private final class Notebook: LoadInstrument {
+    @TaskLocal static var key: String?
+    let lines = Mutex<[String]>([])
+
+    nonisolated(nonsending) func load<R>(
+      key: String, directory: String, _ body: nonisolated(nonsending) () async throws -> R
+    ) async rethrows -> R {
+      lines.withLock { $0.append("begin \(key)") }
+      defer { lines.withLock { $0.append("end \(key)") } }
+      return try await Self.$key.withValue(key) { try await body() }
+    }
+  }
+
+  @Test(arguments: [nil, LoadOptions()] as [LoadOptions?]) func everyLoadRunsInsideTheInstrument(
+    _ options: LoadOptions?
+  ) async throws {
+    let notebook = Notebook()
+    let cache = try directory.open { $0.loadInstrument = notebook }
+    try wait {
+      #expect(try cache.value(String.self, forKey: "a", options: options) { _ in Notebook.key! } == "a")
+      #expect(try cache.value(String.self, forKey: "a", options: options) { _ in "no load" } == "a")
+      #expect(throws: Failure.self) {
+        try cache.value(String.self, forKey: "b", options: options) { _ in throw Failure() }
+      }
+    }
+    #expect(
+      try await cache.value(String.self, forKey: "c", options: options) { _ in await Task { Notebook.key! }.value }
+        == "c")
+    await #expect(throws: Failure.self) {
+      try await cache.value(String.self, forKey: "d", options: options) { _ async throws -> String in throw Failure() }
+    }
+    #expect(notebook.lines.withLock { $0 } == ["a", "b", "c", "d"].flatMap { ["begin \($0)", "end \($0)"] })
+    #expect(cache.statistics.loads == 4 && cache.statistics.failedLoads == 2)
     try await cache.close()
   }
 }

@@ -1,13 +1,15 @@
+import Dispatch
+import Logging
 import TestSupport
 import Testing
 
 @testable import LMDBCaching
 
-/// Runs in a child process, because a metrics system cannot be uninstalled.
+/// Metrics run in a child process, because a metrics system cannot be uninstalled.
 @Suite struct MetricsTests {
   let directory = CacheDirectory()
 
-  @Test func countersTimersAndGaugesAreTold() throws {
+  @Test func countersTimersAndGaugesAreReported() throws {
     let child = try cacheProcess()
     func expect(_ command: String, _ answer: String, at location: SourceLocation = #_sourceLocation) {
       #expect(child.run(command) == answer, sourceLocation: location)
@@ -53,5 +55,26 @@ import Testing
     // The stalled call, and those queued behind it.
     #expect(times <= 10_001)
     child.end()
+  }
+
+  @Test func droppedEventsAreCounted() {
+    let events = EventLog.Events()
+    let log = LMDBCaching.EventLog(EventLog.logger(events))
+    let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    log.perform {
+      begun.signal()
+      gate.wait()
+    }
+    begun.wait()
+    for number in 0..<10_007 { log.log(.info, "event", ["number": "\(number)"]) }
+    gate.signal()
+    log.drain()
+    log.log(.info, "later", [:])
+    log.drain()
+    let counts = events.current.compactMap { $0.metadata["count"] }
+    #expect(counts == ["7"])
+    #expect(events.current.count == 10_002)
+    #expect(events.current.last?.message == "later")
+    #expect(events.current.count { $0.message == "event" } == 10_000)
   }
 }

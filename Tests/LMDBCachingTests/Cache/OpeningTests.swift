@@ -30,7 +30,7 @@ import Testing
 
   #if os(Linux)
     /// Uses a child process, because the environment is global.
-    @Test func aNamedCacheIsTheProgramsOwn() async {
+    @Test func namedCachesBelongToTheProgram() async {
       await #expect(processExitsWith: .success) {
         let directory = CacheDirectory()
         for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME"] { unsetenv(variable) }
@@ -71,33 +71,27 @@ import Testing
     #expect(errorCode { try LMDBCache(name: name, in: place) } == .invalidArgument)
   }
 
+  static let uses: [@Sendable (LMDBCache) throws -> Void] = [
+    { try $0.set(2, forKey: "key") }, { try $0.setObject(NSString(string: "2"), forKey: "key") },
+    { _ = try $0.value(Int.self, forKey: "key") }, { _ = try $0.object(forKey: "key") },
+    { _ = try $0.value(Int.self, forKey: "key", load: { _ in 3 }) }, { try $0.removeValue(forKey: "key") },
+    { try $0.removeAll() }, { try $0.removeAll(.prefix("k")) }, { try $0.removeAll(.tag("t")) },
+    { _ = try $0.entries() }, { try $0.write { $0.set(4, forKey: "key") } }, { try $0.read { _ in } },
+    { _ = try $0.withBytes(forKey: "key") { _ in } }, { try $0.trim(to: .count(0)) }, { try $0.trim(to: .cost(0)) },
+    { try $0.trim(to: .age(.zero)) }, { try $0.flush() }, { _ = try $0.disk.size }, { try $0.disk.trim(to: .limits) },
+    { _ = try $0.contains("key") }, { _ = try $0.count }, { _ = try $0.totalCost },
+    { _ = try $0.values(Int.self, forKeys: ["key"]) }, { try $0.increment(forKey: "key") },
+    { _ = try $0.set(1, forKey: "key", if: .absent) }, { _ = try $0.entry(forKey: "key") },
+    { try $0.touch(forKey: "key", expires: .never) },
+  ]
+
   @Test(arguments: [true, false]) func aClosedCacheRefusesEverything(_ anotherIsOpen: Bool) throws {
     let other = anotherIsOpen ? try directory.open() : nil
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
     try cache.close()
     try cache.close()
-    #expect(errorCode { try cache.set(2, forKey: "key") } == .closed)
-    #expect(errorCode { try cache.setObject(NSString(string: "2"), forKey: "key") } == .closed)
-    #expect(errorCode { try cache.value(Int.self, forKey: "key") } == .closed)
-    #expect(errorCode { try cache.object(forKey: "key") } == .closed)
-    #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { _ in 3 }) } == .closed)
-    #expect(errorCode { try cache.removeValue(forKey: "key") } == .closed)
-    #expect(errorCode { try cache.removeAll() } == .closed)
-    #expect(errorCode { try cache.removeAll(.prefix("k")) } == .closed)
-    #expect(errorCode { try cache.entries() } == .closed)
-    #expect(errorCode { try cache.write { $0.set(4, forKey: "key") } } == .closed)
-    #expect(errorCode { try cache.read { _ in } } == .closed)
-    #expect(errorCode { try cache.withBytes(forKey: "key") { _ in } } == .closed)
-    #expect(errorCode { try cache.trim(to: .count(0)) } == .closed)
-    #expect(errorCode { try cache.trim(to: .cost(0)) } == .closed)
-    #expect(errorCode { try cache.trim(to: .age(.zero)) } == .closed)
-    #expect(errorCode { try cache.flush() } == .closed)
-    #expect(errorCode { try cache.disk.size } == .closed)
-    #expect(errorCode { try cache.disk.trim(to: .limits) } == .closed)
-    #expect(errorCode { try cache.contains("key") } == .closed)
-    #expect(errorCode { try cache.count } == .closed)
-    #expect(errorCode { try cache.totalCost } == .closed)
+    for (index, use) in Self.uses.enumerated() { #expect(errorCode { try use(cache) } == .closed, "\(index)") }
     #expect(!cache.containsObject(forKey: "key"))
     if case .closed = cache.health {} else { Issue.record("\(cache.health)") }
     if let other {
@@ -138,129 +132,73 @@ import Testing
     try cache.close()
   }
 
-  @Test(
-    arguments: [
-      { $0.disk.groupCommitInterval = .seconds(86_400) }, { $0.disk.groupCommitInterval = .zero },
-      { $0.disk.lockTimeout = .seconds(86_400) }, { $0.disk.lockTimeout = .nanoseconds(1) },
-      { $0.disk.inlineThreshold = 1 }, { $0.disk.inlineThreshold = 1 << 30 }, { $0.disk.mapSize = 1 << 47 },
-      {
-        $0.disk.ageLimit = .seconds(Int64.max); $0.memory.ageLimit = .seconds(Int64.max)
-      },
-      {
-        $0.disk.ageLimit = .zero; $0.memory.ageLimit = .zero
-      }, { $0.disk.freeSpaceLimit = .max },
-      {
-        $0.disk.countLimit = 0; $0.disk.costLimit = 0
-        $0.memory.countLimit = 0; $0.memory.costLimit = 0
-      },
-    ] as [@Sendable (inout CacheConfiguration) -> Void])
-  func endsOfRanges(_ change: @Sendable (inout CacheConfiguration) -> Void) throws {
-    let cache = try directory.open(change)
-    try cache.set(Data(count: 10), forKey: "key", expires: .after(.seconds(Int64.max)), cost: .max)
-    _ = try cache.value(Data.self, forKey: "key")
-    try cache.flush()
-    try cache.disk.trim(to: .limits)
-    try cache.trim(to: .age(.seconds(Int64.max)))
-    try cache.close()
-  }
+  enum Foreign: CaseIterable {
+    case newerVersion, otherDatabase, noDatabase
 
-  @Test func aFileInPlaceOfTheDirectoryIsTheNamedError() throws {
-    directory.write(Data("text".utf8), to: "file")
-    for path in ["/file", "/file/", "/file/below"] {
-      let url = URL(fileURLWithPath: directory.path + path)
-      #expect(errorCode { try LMDBCache(directory: url) } == .invalidDirectory)
+    func make(in directory: CacheDirectory) throws {
+      switch self {
+      case .newerVersion:
+        let cache = try directory.open()
+        try cache.set("v", forKey: "key")
+        try cache.flush()
+        try OpeningTests.rewriteMetadata(cache.store.environment) { $0[8] = UInt8(CacheMetadata.version + 1) }
+        try cache.close()
+      case .otherDatabase:
+        var options = Environment.Options()
+        options.mapSize = 64 << 20
+        let environment = try Environment.open(directory: directory.path, options: options)
+        let transaction = try environment.beginWrite()
+        try [UInt8]("foreign".utf8).withBytes { (bytes) throws(LMDBError) in
+          try transaction.put(bytes, forKey: bytes)
+        }
+        try transaction.commit()
+        environment.close()
+      case .noDatabase: directory.write(Data(repeating: 0x5A, count: 50_000), to: "data.mdb")
+      }
     }
-    let long = URL(fileURLWithPath: directory.path + "/" + String(repeating: "n", count: 300))
-    #expect(errorCode { try LMDBCache(directory: long) } == .invalidDirectory)
-    #expect(directory.names() == ["file"])
-    #expect(directory.contents("file") == Data("text".utf8))
   }
 
-  @Test func aDirectoryWithoutPermissionIsTheNamedError() throws {
-    let cache = try directory.open()
-    try cache.set("v", forKey: "key")
-    try cache.close()
+  @Test(arguments: Foreign.allCases) func foreignFilesAreErrorsAndLeftAlone(_ foreign: Foreign) throws {
+    try foreign.make(in: directory)
     let before = directory.contents("data.mdb")
-    for mode: mode_t in [0o555, 0o000] {
-      chmod(directory.path, mode)
-      let child = try cacheProcess()
-      #expect(child.run("unprivileged") == "ok" || getuid() != 0)
-      #expect(child.run("open \(directory.path)") == "error permissionDenied")
-      #expect(child.run("open \(directory.path)/new") == "error permissionDenied")
-      chmod(directory.path, 0o700)
-    }
-    #expect(directory.contents("data.mdb") == before)
-  }
-
-  @Test func aDirectoryOfANewerVersionIsLeftAlone() throws {
-    let cache = try directory.open()
-    try cache.set("v", forKey: "key")
-    try cache.flush()
-    try Self.rewriteMetadata(cache.store.environment) { $0[8] = UInt8(CacheMetadata.version + 1) }
-    try cache.close()
-    let before = directory.contents("data.mdb")
+    let code: CacheError.Code = foreign == .newerVersion ? .unsupportedVersion : .corruptedRecord
     for durability in Durability.allCases {
-      #expect(errorCode { try directory.open { $0.durability = durability } } == .unsupportedVersion)
+      #expect(errorCode { try directory.open { $0.durability = durability } } == code)
     }
+    #expect(errorCode { try CacheReader(directory: directory.url) } == code)
     #expect(directory.contents("data.mdb") == before)
     #expect(!directory.names().contains(FastSession.name))
   }
 
-  @Test func aForeignDatabaseIsLeftAlone() throws {
-    var options = Environment.Options()
-    options.mapSize = 64 << 20
-    let environment = try Environment.open(directory: directory.path, options: options)
-    let transaction = try environment.beginWrite()
-    try [UInt8]("foreign".utf8).withBytes { (bytes) throws(LMDBError) in try transaction.put(bytes, forKey: bytes) }
-    try transaction.commit()
-    environment.close()
-    let before = directory.contents("data.mdb")
-    for durability in Durability.allCases {
-      #expect(errorCode { try directory.open { $0.durability = durability } } == .corruptedRecord)
-    }
-    #expect(directory.contents("data.mdb") == before)
-    #expect(!directory.names().contains(FastSession.name))
-  }
+  // MARK: Fast caches
 
-  @Test func aFileThatIsNoDatabaseIsAnErrorAndLeftAlone() throws {
-    let garbage = Data(repeating: 0x5A, count: 50_000)
-    directory.write(garbage, to: "data.mdb")
-    #expect(errorCode { try directory.open() } == .corruptedRecord)
-    #expect(directory.contents("data.mdb") == garbage)
-  }
+  /// From another boot, and truncated.
+  private static let marks = ["LMDBCFS1" + String(repeating: "x", count: 16), "", "LMDBCFS1", "LMD"]
 
-  @Test func aFastCacheOfAnotherBootIsDiscarded() throws {
-    let fast: @Sendable (inout CacheConfiguration) -> Void = {
-      $0.durability = .fast; $0.disk.inlineThreshold = 100
-    }
+  @Test func aFastCacheIsBelievedInItsBoot() throws {
+    let fast: @Sendable (inout CacheConfiguration) -> Void = { $0.durability = .fast }
     var cache = try directory.open(fast)
     try cache.set("v", forKey: "key")
-    try cache.set(Data(count: 1_000), forKey: "file")
     let crashed = directory.crashed(cache)
     #expect(crashed.names().contains(FastSession.name))
     try cache.close()
     #expect(!directory.names().contains(FastSession.name))
-    cache = try directory.open(fast)
-    #expect(try cache.value(String.self, forKey: "key") == "v")
-    try cache.close()
-
-    let sameBoot = crashed.copy()
-    cache = try sameBoot.open(fast)
-    #expect(try cache.value(String.self, forKey: "key") == "v")
-    try cache.close()
-    // From another boot, and truncated.
-    for mark in ["LMDBCFS1" + String(repeating: "x", count: 16), "", "LMDBCFS1", "LMD"] {
-      let otherBoot = crashed.copy()
-      otherBoot.write(Data(mark.utf8), to: FastSession.name)
-      cache = try otherBoot.open(fast)
-      #expect(try cache.entries().isEmpty)
-      #expect(otherBoot.segments.isEmpty)
-      try cache.set("new", forKey: "key")
-      try cache.close()
-      cache = try otherBoot.open(fast)
-      #expect(try cache.value(String.self, forKey: "key") == "new")
+    for place in [directory, crashed] {
+      cache = try place.open(fast)
+      #expect(try cache.value(String.self, forKey: "key") == "v")
       try cache.close()
     }
+    // A leftover mark of a cache with another durability discards nothing.
+    let ordered = CacheDirectory()
+    cache = try ordered.open()
+    try cache.set("v", forKey: "key")
+    try cache.close()
+    ordered.write(Data(Self.marks[0].utf8), to: FastSession.name)
+    #expect(errorCode { try ordered.open(fast) } == .durabilityMismatch)
+    cache = try ordered.open()
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    #expect(!ordered.names().contains(FastSession.name))
+    try cache.close()
   }
 
   /// A `.fast` cache that was open during a system crash is not trusted. Only an opening with `.fast` and recovery
@@ -268,44 +206,35 @@ import Testing
   @Test(arguments: [
     (Durability.ordered, true), (.ordered, false), (.full, true), (.full, false), (.fast, false),
   ])
-  func aFastCacheOfAnotherBootIsDiscardedByItsOwnKindAlone(_ asked: Durability, recovers: Bool) throws {
+  func onlyFastOpeningsDiscardAFastCacheOfAnotherBoot(_ asked: Durability, recovers: Bool) throws {
     let cache = try directory.open { $0.durability = .fast }
     try cache.set("v", forKey: "key")
     try cache.set(Data(count: 5_000), forKey: "large")
     try cache.flush()
     let crashed = directory.crashed(cache)
     try cache.close()
-    for mark in ["LMDBCFS1" + String(repeating: "x", count: 16), "LMD"] {
-      crashed.write(Data(mark.utf8), to: FastSession.name)
-      let before = try TreeImage(crashed.path)
+    for mark in Self.marks {
+      let place = crashed.copy()
+      place.write(Data(mark.utf8), to: FastSession.name)
+      let before = try TreeImage(place.path)
       let error = #expect(throws: CacheError.self) {
-        try crashed.open {
+        try place.open {
           $0.durability = asked
           $0.disk.recoversFromDamage = recovers
         }
       }
       #expect(error?.code == (asked == .fast ? .damagedDatabase : .durabilityMismatch))
-      #expect(error?.message.contains(crashed.path) == true && error?.message.contains("Nothing was changed") == true)
-      #expect(before.losses(in: try TreeImage(crashed.path)) == [])
+      #expect(error?.message.contains(place.path) == true && error?.message.contains("Nothing was changed") == true)
+      #expect(errorCode { try CacheReader(directory: place.url) } == .damagedDatabase)
+      #expect(before.losses(in: try TreeImage(place.path)) == [])
+      var rebuilt = try place.open { $0.durability = .fast }
+      #expect(try rebuilt.entries().isEmpty && place.segments.isEmpty)
+      try rebuilt.set("new", forKey: "key")
+      try rebuilt.close()
+      rebuilt = try place.open { $0.durability = .fast }
+      #expect(try rebuilt.value(String.self, forKey: "key") == "new")
+      try rebuilt.close()
     }
-    // Opening it with `.fast` rebuilds it.
-    let anew = try crashed.open { $0.durability = .fast }
-    #expect(try anew.entries().isEmpty)
-    try anew.close()
-  }
-
-  /// A leftover mark from an unfinished cache.
-  @Test func aMarkThatIsLeftOverDiscardsNothing() throws {
-    let otherBoot = Data(("LMDBCFS1" + String(repeating: "x", count: 16)).utf8)
-    var cache = try directory.open()
-    try cache.set("v", forKey: "key")
-    try cache.close()
-    directory.write(otherBoot, to: FastSession.name)
-    #expect(errorCode { try directory.open { $0.durability = .fast } } == .durabilityMismatch)
-    cache = try directory.open()
-    #expect(try cache.value(String.self, forKey: "key") == "v")
-    #expect(!directory.names().contains(FastSession.name))
-    try cache.close()
   }
 
   static func rewriteMetadata(_ environment: Environment, _ change: (inout [UInt8]) -> Void) throws {

@@ -69,7 +69,7 @@
       #expect(!Directory.isRemote(device: "9:9", mountInfo: Array(mounts.utf8)))
     }
 
-    @Test func whatTheProcessesHaveInCommonIsReadAsItWasWritten() throws {
+    @Test func processRecordsRoundTrip() throws {
       let record = ProcessRecord(
         namespace: 7,
         files: EnvironmentFiles(
@@ -83,26 +83,6 @@
       }
       #expect(ProcessRecord([]) == nil)
       #expect(ProcessRecord([UInt8](repeating: 0, count: ProcessRecord.size)) == nil)
-    }
-
-    @Test func aRecordOfANewerVersionIsKept() throws {
-      let cache = try directory.open()
-      try cache.set("v", forKey: "key")
-      try cache.flush()
-      cache.memory.removeAll()
-      let environment = cache.store.environment
-      let transaction = try environment.beginWrite()
-      try [UInt8]("key".utf8).withBytes { (key) throws(LMDBError) in
-        var record = try transaction.withValue(forKey: key) { Array($0) }!
-        record[4] = RecordHeader.version + 1
-        try record.withBytes { (record) throws(LMDBError) in try transaction.put(record, forKey: key) }
-      }
-      try transaction.commit()
-      #expect(errorCode { try cache.value(String.self, forKey: "key") } == .unsupportedRecord)
-      #expect(errorCode { try cache.value(String.self, forKey: "key") } == .unsupportedRecord)
-      try cache.set("replaced", forKey: "key")
-      #expect(try cache.value(String.self, forKey: "key") == "replaced")
-      try cache.close()
     }
 
     @Test(arguments: Durability.allCases) func anotherDurabilityIsRefused(_ durability: Durability) throws {

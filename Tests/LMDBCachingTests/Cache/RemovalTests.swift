@@ -7,37 +7,27 @@ import Testing
 @Suite struct RemovalTests {
   let directory = CacheDirectory()
 
-  enum Removal: CaseIterable {
-    case all, prefix, batch, batchOfPrefix
-
-    /// The value that remains under another prefix.
-    var kept: String? {
-      switch self {
-      case .all: nil
-      case .batch: "new"
-      case .prefix, .batchOfPrefix: "kept"
-      }
-    }
-
-    func happen(to cache: LMDBCache) throws {
-      switch self {
-      case .all: try cache.removeAll()
-      case .prefix: try cache.removeAll(.prefix("a/"))
-      case .batch:
-        try cache.write {
+  /// Removals, and the value that remains under another prefix.
+  static let removals: [(kept: String?, happen: @Sendable (LMDBCache) throws -> Void)] = [
+    (nil, { try $0.removeAll() }), ("kept", { try $0.removeAll(.prefix("a/")) }),
+    ("kept", { try $0.write { $0.removeAll(.prefix("a/")) } }),
+    (
+      "new",
+      {
+        try $0.write {
           $0.removeAll()
           $0.set("new", forKey: "b/kept")
         }
-      case .batchOfPrefix: try cache.write { $0.removeAll(.prefix("a/")) }
       }
-    }
-  }
+    ),
+  ]
 
-  @Test(arguments: Removal.allCases, [true, false])
-  func whatOneReaderFindsGoneNoOtherOneFinds(_ removal: Removal, _ isCommitted: Bool) throws {
+  /// In the moment between the removal on the disk and in memory.
+  @Test(arguments: removals.indices, [true, false])
+  func removedEntriesAreGoneForAllReaders(_ index: Int, _ isCommitted: Bool) throws {
+    let (kept, happen) = Self.removals[index]
     // The onlooker is notified before the memory tier.
-    let tier = try LMDBCache(
-      directory: directory.url, configuration: CacheDirectory.configuration(neverCommitting).withoutMemory)
+    let tier = try directory.openDisk(neverCommitting)
     let onlooker = Onlooker()
     tier.store.observers.add(onlooker)
     let cache = try directory.open(neverCommitting)
@@ -50,13 +40,13 @@ import Testing
       do {
         #expect(try tier.value(String.self, forKey: "a/7") == nil)
         #expect(try cache.value(String.self, forKey: "a/7") == nil)
-        #expect(try cache.value(String.self, forKey: "b/kept") == removal.kept)
+        #expect(try cache.value(String.self, forKey: "b/kept") == kept)
       } catch {
         Issue.record(error)
       }
       looks { $0 += 1 }
     }
-    try removal.happen(to: cache)
+    try happen(cache)
     #expect(looks.current > 0)
     // Memory serves hits again.
     let hits = cache.statistics.memoryHits

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func everyWayToChangeAnEntryIsTold() throws {
+  @Test func everyChangeIsReported() throws {
     let cache = try open { $0.disk.inlineThreshold = 1_000 }
     let other = try open { $0.disk.inlineThreshold = 1_000 }
     let changes = cache.changes(withPrefix: "a")
@@ -49,7 +49,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func trimsAreTold() throws {
+  @Test func trimsAreReported() throws {
     let cache = try open()
     try cache.set(1, forKey: "expiring", expires: .after(.seconds(10)))
     for index in 0..<3 {
@@ -66,7 +66,7 @@ import Testing
 
   /// Removing a tag reports no keys, so the first scan misses an entry removed as the observation begins.
   @Test(arguments: [true, false], [true, false])
-  func whatATagRemovesAsTheObservationBeginsIsMissed(_ isCommitted: Bool, _ isBatch: Bool) throws {
+  func tagRemovalsAsTheObservationBeginsAreMissed(_ isCommitted: Bool, _ isBatch: Bool) throws {
     let cache = try open()
     try cache.set("v", forKey: "k", tags: ["t"])
     if isCommitted { try cache.flush() }
@@ -84,7 +84,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func whatATagRemovedBeforeTheObservationIsNoNews() throws {
+  @Test func tagRemovalsBeforeTheObservationAreNotReported() throws {
     let cache = try open()
     try cache.set("v", forKey: "k", tags: ["t"])
     try cache.flush()
@@ -96,7 +96,7 @@ import Testing
   }
 
   /// Without observers a trim records nothing; one that starts before the commit may still see the entry.
-  @Test func whoComesDuringATrimIsTold() throws {
+  @Test func observersThatBeginDuringATrimMissChanges() throws {
     let cache = try directory.openDisk { configuration in
       neverCommitting(&configuration)
       configuration.clock = .manual(clock)
@@ -126,33 +126,24 @@ import Testing
 
   static let long = String(repeating: "long", count: 200)
 
-  struct Boundary: Sendable, CustomTestStringConvertible {
-    var prefix: String
-    var inside: [String]
-    var outside: [String]
-    var testDescription: String { prefix }
-  }
-
-  static let boundaries = [
-    Boundary(prefix: "", inside: ["", "a", long, "é"], outside: []),
-    Boundary(
-      prefix: "user:", inside: ["user:", "user:1", "user:" + long], outside: ["user", "user;", "use", "", "User:1"]),
-    Boundary(prefix: "\u{E9}", inside: ["\u{E9}", "\u{E9}t"], outside: ["e\u{301}", "e", "\u{EA}"]),
-    Boundary(prefix: "e", inside: ["e\u{301}", "e"], outside: ["\u{E9}"]),
-    Boundary(prefix: long, inside: [long, long + "x"], outside: ["long", long.dropLast() + "x"]),
+  static let boundaries: [(prefix: String, inside: [String], outside: [String])] = [
+    ("", ["", "a", long, "é"], []),
+    ("user:", ["user:", "user:1", "user:" + long], ["user", "user;", "use", "", "User:1"]),
+    ("\u{E9}", ["\u{E9}", "\u{E9}t"], ["e\u{301}", "e", "\u{EA}"]), ("e", ["e\u{301}", "e"], ["\u{E9}"]),
+    (long, [long, long + "x"], ["long", long.dropLast() + "x"]),
   ]
 
-  @Test(arguments: boundaries) func thePrefixIsOfBytes(_ boundary: Boundary) throws {
+  @Test(arguments: boundaries.indices) func thePrefixIsOfBytes(_ index: Int) throws {
+    let (prefix, inside, outside) = Self.boundaries[index]
     let cache = try open()
-    let changes = cache.changes(withPrefix: boundary.prefix)
-    for key in boundary.outside + boundary.inside { try cache.set(1, forKey: key) }
-    let told = changes.taken()
-    #expect(told.map { Array(($0.key ?? "none").utf8) } == boundary.inside.map { Array($0.utf8) })
-    for key in boundary.outside where !boundary.prefix.utf8.starts(with: key.utf8) {
+    let changes = cache.changes(withPrefix: prefix)
+    for key in outside + inside { try cache.set(1, forKey: key) }
+    #expect(changes.taken().map { Array(($0.key ?? "none").utf8) } == inside.map { Array($0.utf8) })
+    for key in outside where !prefix.utf8.starts(with: key.utf8) {
       try cache.removeAll(.prefix(key))
       #expect(changes.taken() == [])
     }
-    for key in boundary.inside + [String(boundary.prefix.prefix(2))] {
+    for key in inside + [String(prefix.prefix(2))] {
       try cache.removeAll(.prefix(key))
       // A running scan may report single keys too.
       #expect(changes.taken().contains(.removedAll(prefix: key)))
@@ -160,7 +151,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func whatNobodyTookIsOneChangeForEachKey() throws {
+  @Test func untakenChangesMergeByKey() throws {
     let cache = try open()
     let changes = cache.changes()
     for number in 0..<100 { try cache.set(number, forKey: "k\(number % 3)") }
@@ -173,7 +164,7 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: [Int.max, 1 << 61, Int.min]) func anyBufferingLimitWillDo(_ limit: Int) throws {
+  @Test(arguments: [Int.max, 1 << 61, Int.min]) func anyBufferingLimitWorks(_ limit: Int) throws {
     let cache = try open()
     let changes = cache.changes(bufferingLimit: limit)
     try cache.set(1, forKey: "key")
@@ -181,7 +172,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func aSlowConsumerIsToldThatItMissedSomething() async throws {
+  @Test func aSlowConsumerMissesChanges() async throws {
     let cache = try open()
     let changes = cache.changes(bufferingLimit: 10)
     for index in 0..<10 { try cache.set(index, forKey: "k\(index)") }
@@ -194,29 +185,6 @@ import Testing
     // Key bytes count toward the limit too.
     for index in 0..<9 { try cache.set(index, forKey: String(repeating: "x", count: 200_000) + String(index)) }
     #expect(changes.taken().first == .missed)
-    try await cache.close()
-  }
-
-  @Test func whoIsToldReadsNothingOlder() async throws {
-    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
-    let changes = cache.changes(withPrefix: "key")
-    let last = 3_000
-    async let seen: [Int] = {
-      var seen: [Int] = []
-      for await change in changes {
-        guard let value = try? cache.value(Int.self, forKey: change.key ?? "key") else { continue }
-        seen.append(value)
-        if value == last { break }
-      }
-      return seen
-    }()
-    inBackground(DispatchGroup()) {
-      for number in 0...last { try? cache.set(number, forKey: "key") }
-    }
-    // The last reported change leads to the last value; otherwise this would hang.
-    let values = await seen
-    #expect(values.last == last)
-    #expect(values == values.sorted())
     try await cache.close()
   }
 
@@ -238,54 +206,5 @@ import Testing
     try await other.close()
     var ended = cache.changes().makeAsyncIterator()
     #expect(await ended.next() == nil)
-  }
-
-  @Test(.timeLimit(.minutes(30))) func whoWaitsIsWokenByTheEnd() async throws {
-    for ending in ["close", "disk", "release", "cancel"] {
-      var cache: LMDBCache? = try open()
-      let changes = cache!.changes()
-      let store = cache!.store
-      let waiting = Guarded(false)
-      let task = Task {
-        waiting { $0 = true }
-        var count = 0
-        for await _ in changes { count += 1 }
-        return count
-      }
-      while !waiting.current { await Task.yield() }
-      try cache!.set(1, forKey: "key")
-      switch ending {
-      case "close": try await cache!.close()
-      case "disk": try await cache!.close()
-      case "release": cache = nil
-      default: task.cancel()
-      }
-      #expect(await task.value <= 1, "\(ending)")
-      if ending == "cancel" {
-        // Cancellation ends every waiting iterator.
-        #expect(await changes.observation.mailbox.next() == nil)
-      }
-      try await cache?.close()
-      #expect(store.feed.watches.isEmpty, "\(ending)")
-    }
-  }
-
-  @Test func nothingIsLeftOfAnObservationThatNobodyHolds() async throws {
-    let cache = try open()
-    let timers = clock.timerCount
-    for _ in 0..<100 {
-      let changes = cache.changes(withPrefix: "a")
-      try cache.set(1, forKey: "a")
-      for await change in changes {
-        #expect(change == .set(key: "a"))
-        break
-      }
-    }
-    #expect(cache.store.feed.watches.isEmpty)
-    let isObserved = cache.store.feed.isObserved.load(ordering: .relaxed)
-    #expect(!isObserved)
-    #expect(clock.timerCount == timers)
-    try cache.settle()
-    try await cache.close()
   }
 }

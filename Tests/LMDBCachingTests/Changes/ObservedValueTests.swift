@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: ["set", "remove", "removeAll", "prefix", "batch", "disk", "tag", "process"])
-  func whoReadsItIsTold(_ what: String) async throws {
+  func readersOfAChangedValueAreNotified(_ what: String) async throws {
     let cache = try directory.open()
     try cache.set(1, forKey: "key", tags: ["tag"])
     try await cache.flush()
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// Observation starts when the closure ends, after others have seen the change.
-  @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
+  @Test(arguments: [1, 2, 70]) func changesDuringAReadAreReportedAfterwards(_ count: Int) async throws {
     let cache = try directory.open()
     try cache.set(0, forKey: "key")
     let observed = cache.observe(Int.self, forKey: "key")
@@ -77,18 +77,22 @@ import Testing
     try await cache.close()
   }
 
-  @Test func othersAreNoneOfIt() async throws {
+  /// Another key's observer is notified, and this one's is not.
+  @Test func changesOfOtherKeysAreNotReported() async throws {
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
     let observed = cache.observe(Int.self, forKey: "key")
+    let other = cache.observe(Int.self, forKey: "key99")
     let change = changed { _ = observed.value }
+    let otherChange = changed { _ = other.value }
     for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
-    try await Task.sleep(for: .milliseconds(100))
+    #expect(try await becomesTrue { otherChange.isSet })
     #expect(!change.isSet)
+    #expect(observed.value == 1 && other.value == 99)
     try await cache.close()
   }
 
-  @Test func itGoesWhenNobodyHasIt() async throws {
+  @Test func unusedObservationsEnd() async throws {
     let cache = try directory.open()
     weak let observed: ObservedValue<Int>?
     do {
@@ -102,7 +106,7 @@ import Testing
     try await cache.close()
   }
 
-  @Test func whatCannotBeReadIsNoValue() async throws {
+  @Test func unreadableValuesAreNil() async throws {
     let events = EventLog.Events()
     let cache = try directory.open { $0.logger = EventLog.logger(events) }
     let observed = cache.observe(Int.self, forKey: "key")

@@ -21,17 +21,7 @@ import Testing
     return try body()
   }
 
-  @Test func aFileThatWasCutOffIsDamage() throws {
-    try fill()
-    directory.damage { $0.removeLast($0.count / 2) }
-    try expectUnchanged {
-      let error = #expect(throws: CacheError.self) { try CacheReader(directory: directory.url) }
-      #expect(error?.code == .damagedDatabase && error?.message.contains("truncated") == true)
-      #expect(errorCode { try CacheInspection.verify(directory: directory.url) } == .damagedDatabase)
-    }
-  }
-
-  @Test func whatOnlyReadingEverythingFindsIsDamage() throws {
+  @Test func wrongCountsAreDamage() throws {
     try fill()
     directory.miscount()
     try expectUnchanged {
@@ -40,7 +30,7 @@ import Testing
   }
 
   /// The medium changed the pages, and the file is marked as sound.
-  @Test func verificationBelievesNoMark() throws {
+  @Test func verificationIgnoresMarks() throws {
     try fill()
     directory.damage { data in
       // Leaves: behind the meta pages and the free list.
@@ -52,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func oneEntryThatIsDamagedIsLostAlone() throws {
+  @Test func damagedEntriesAreLostAlone() throws {
     try fill()
     directory.damage { data in
       // Free pages may contain it too.
@@ -73,25 +63,8 @@ import Testing
       #expect(report.damage.allSatisfy { $0.code == .corruptedRecord })
       #expect(try CacheInspection.verify(directory: directory.url).damagedEntries == 0)
     }
-  }
-
-  @Test func aValueThatIsGoneIsDamage() throws {
-    try fill()
-    try FileManager.default.removeItem(at: directory.url(directory.segments[0]))
+    try FileManager.default.removeItem(at: directory.url(segment))
     #expect(errorCode { try directory.reader().value(Data.self, forKey: "logged") } == .corruptedRecord)
-  }
-
-  @Test func aJournalThatIsDamagedIsTold() throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set("v", forKey: "key")
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    var journal = crashed.contents(crashed.journals[0])
-    journal[20] ^= 1
-    crashed.write(journal, to: crashed.journals[0])
-    let reader = try crashed.reader()
-    #expect(try reader.entry(forKey: "key") == nil)
-    #expect(reader.notices.count == 1 && reader.notices[0].contains(crashed.journals[0]))
   }
 
   /// Files of a process killed after a write.
@@ -106,22 +79,9 @@ import Testing
     return (crashed, try #require(crashed.journals.first))
   }
 
-  /// The reader reports the damaged journal and ignores its content; opening the cache sets it aside.
-  private func expectDamaged(_ journal: String, in crashed: CacheDirectory) throws {
-    let before = try TreeImage(crashed.path, except: ["lock.mdb"])
-    let reader = try crashed.reader()
-    #expect(try reader.entry(forKey: "key") == nil)
-    #expect(reader.notices.count == 1 && reader.notices.allSatisfy { $0.contains(journal) })
-    #expect(try TreeImage(crashed.path, except: ["lock.mdb"]) == before)
-    let reopened = try crashed.open()
-    #expect(try reopened.value(String.self, forKey: "key") == nil)
-    try reopened.close()
-    #expect(crashed.journals.contains(JournalName.folder + "/" + JournalFolder.damagedName))
-  }
-
   /// A file longer than any journal is not read. The files are sparse.
   @Test(arguments: [(0, true), (1, false), (7 << 30, false)])
-  func aJournalThatIsLargerThanAnyIsNone(_ excess: Int, _ isOne: Bool) throws {
+  func oversizedJournalsAreIgnored(_ excess: Int, _ isOne: Bool) throws {
     let (crashed, journal) = try killed()
     try #require(truncate(crashed.path + "/" + journal, off_t(JournalFile.maximumSize + excess)) == 0)
     let reader = try crashed.reader()
@@ -142,40 +102,29 @@ import Testing
     (0x1000_0000_0000_0000, 16), (0x4_0000_0000, 4), (0x100_0000, 4), (8, 0), (8, 65), (8, .max), (0, .max),
   ]
 
-  @Test(arguments: claims)
-  func aJournalThatClaimsMoreThanItHasIsDamaged(_ claim: (size: UInt64, count: UInt64)) throws {
+  /// The reader reports the damaged journal and ignores its content; opening the cache sets it aside.
+  @Test(arguments: -4..<claims.count) func malformedJournalsAreDamaged(_ index: Int) throws {
     let (crashed, name) = try killed()
     var journal = crashed.contents(name)
-    func store(_ number: UInt64, _ offset: Int) {
-      withUnsafeBytes(of: number.littleEndian) { journal.replaceSubrange(offset..<offset + 8, with: $0) }
-    }
-    store(claim.size, 16)
-    store(claim.count, 24)
-    let check = journal.withBytes { RecordHeader.keyHash($0[..<32]) }
-    store(check, 32)
-    crashed.write(journal, to: name)
-    try expectDamaged(name, in: crashed)
-  }
-
-  @Test(arguments: [1, 8, 4_096, 1 << 15]) func aJournalThatWasCutOffIsDamaged(_ length: Int) throws {
-    let (crashed, name) = try killed()
-    crashed.write(crashed.contents(name).dropLast(length), to: name)
-    try expectDamaged(name, in: crashed)
-  }
-
-  @Test(arguments: [24, 28], [.max, .max - 7, 1 << 31, 1 << 24] as [UInt32])
-  func aFrameThatClaimsMoreThanThereIsIsNone(_ offset: Int, _ length: UInt32) throws {
-    let (crashed, name) = try killed()
-    var journal = crashed.contents(name)
-    let frame = JournalFileTests.frames(journal)[0].range.lowerBound
-    withUnsafeBytes(of: length.littleEndian) {
-      journal.replaceSubrange(frame + offset..<frame + offset + 4, with: $0)
+    if index < 0 {
+      journal.removeLast([1, 8, 4_096, 1 << 15][-index - 1])
+    } else {
+      for (offset, number) in [(16, Self.claims[index].size), (24, Self.claims[index].count)] {
+        withUnsafeBytes(of: number.littleEndian) { journal.replaceSubrange(offset..<offset + 8, with: $0) }
+      }
+      let check = journal.withBytes { RecordHeader.keyHash($0[..<32]) }
+      withUnsafeBytes(of: check.littleEndian) { journal.replaceSubrange(32..<40, with: $0) }
     }
     crashed.write(journal, to: name)
+    let before = try TreeImage(crashed.path, except: ["lock.mdb"])
     let reader = try crashed.reader()
     #expect(try reader.entry(forKey: "key") == nil)
-    #expect(try reader.figures().pendingWrites == 0)
-    #expect(reader.notices == [])
+    #expect(reader.notices.count == 1 && reader.notices.allSatisfy { $0.contains(name) })
+    #expect(try TreeImage(crashed.path, except: ["lock.mdb"]) == before)
+    let reopened = try crashed.open()
+    #expect(try reopened.value(String.self, forKey: "key") == nil)
+    try reopened.close()
+    #expect(crashed.journals.contains(JournalName.folder + "/" + JournalFolder.damagedName))
   }
 
   /// The longest header precedes a value with its own pages.

@@ -2,88 +2,79 @@ import Testing
 
 @testable import LMDBCaching
 
+/// Rates between two readings of published statistics: an algorithm of numbers, without a cache.
 @Suite struct ActivityMeterTests {
-  private static func activity(at seconds: Double, _ processes: ProcessStatistics...) -> CacheActivity {
-    var activity = CacheActivity()
-    activity.moment = .init(wall: 0, monotonic: Int64(seconds * 1e9))
-    activity.processes = processes
-    return activity
+  /// One reading of at most one process.
+  struct Reading: Sendable {
+    let seconds: Double
+    var sets = 0
+    var published: Double?
+    var opened = 0.0
+    var identifier: UInt64 = 1
+
+    var activity: CacheActivity {
+      var activity = CacheActivity()
+      activity.moment = .init(wall: 0, monotonic: Int64(seconds * 1e9))
+      guard let published else { return activity }
+      var process = ProcessStatistics()
+      (process.identifier, process.process) = (identifier, 1)
+      process.opened.monotonic = Int64(opened * 1e9)
+      process.published.monotonic = Int64(published * 1e9)
+      process.statistics.sets = sets
+      activity.processes = [process]
+      return activity
+    }
   }
 
-  private static func process(
-    _ identifier: UInt64 = 1, sets: Int, published seconds: Double, opened: Double = 0
-  ) -> ProcessStatistics {
-    var statistics = ProcessStatistics()
-    statistics.identifier = identifier
-    statistics.process = 1
-    statistics.opened.monotonic = Int64(opened * 1e9)
-    statistics.published.monotonic = Int64(seconds * 1e9)
-    statistics.statistics.sets = sets
-    return statistics
+  private func expect(
+    _ meter: inout ActivityMeter, _ reading: Reading, rate: Double, at location: SourceLocation = #_sourceLocation
+  ) {
+    let interval = meter.update(with: reading.activity)
+    #expect(interval.isComplete && abs(interval.rate(\.sets) - rate) < 0.001, sourceLocation: location)
   }
 
-  @Test func aFirstReadingTellsNoRate() {
+  @Test func ratesUseTheProcessesTimes() throws {
     var meter = ActivityMeter()
-    let interval = meter.update(with: Self.activity(at: 100, Self.process(sets: 5, published: 99.5)))
-    #expect(interval.processes.isEmpty)
-    #expect(!interval.isComplete)
-  }
-
-  @Test func ratesAreOfTheProcessesOwnTimes() throws {
-    var meter = ActivityMeter()
-    _ = meter.update(with: Self.activity(at: 100, Self.process(sets: 5, published: 99.5)))
-    let interval = meter.update(with: Self.activity(at: 101, Self.process(sets: 25, published: 101)))
-    #expect(interval.isComplete)
-    #expect(try #require(interval.processes.first).statistics.sets == 20)
-    #expect(abs(interval.rate(\.sets) - 20 / 1.5) < 0.001)
+    let first = meter.update(with: Reading(seconds: 100, sets: 5, published: 99.5).activity)
+    #expect(first.processes.isEmpty && !first.isComplete)
+    let second = meter.update(with: Reading(seconds: 101, sets: 25, published: 101).activity)
+    #expect(try #require(second.processes.first).statistics.sets == 20)
+    #expect(second.isComplete && abs(second.rate(\.sets) - 20 / 1.5) < 0.001)
   }
 
   /// Publishes every second; the meter reads just before.
-  @Test func ratesStayWhileNothingNewIsDue() {
+  @Test func ratesStayUntilThePublicationIsOverdue() {
     var meter = ActivityMeter()
-    _ = meter.update(with: Self.activity(at: 100, Self.process(sets: 0, published: 99.9)))
-    _ = meter.update(with: Self.activity(at: 101, Self.process(sets: 10, published: 100.9)))
-    let same = meter.update(with: Self.activity(at: 101.8, Self.process(sets: 10, published: 100.9)))
-    #expect(same.rate(\.sets) == 10)
-    let next = meter.update(with: Self.activity(at: 103, Self.process(sets: 30, published: 102.9)))
-    #expect(abs(next.rate(\.sets) - 10) < 0.001)
-  }
-
-  @Test func whoSaysNothingDoesNothing() {
-    var meter = ActivityMeter()
-    _ = meter.update(with: Self.activity(at: 100, Self.process(sets: 0, published: 99.9)))
-    _ = meter.update(with: Self.activity(at: 101, Self.process(sets: 10, published: 100.9)))
-    let idle = meter.update(with: Self.activity(at: 104, Self.process(sets: 10, published: 100.9)))
-    #expect(idle.rate(\.sets) == 0)
-    #expect(idle.isComplete)
+    _ = meter.update(with: Reading(seconds: 100, sets: 0, published: 99.9).activity)
+    expect(&meter, Reading(seconds: 101, sets: 10, published: 100.9), rate: 10)
+    expect(&meter, Reading(seconds: 101.8, sets: 10, published: 100.9), rate: 10)
+    expect(&meter, Reading(seconds: 103, sets: 30, published: 102.9), rate: 10)
+    expect(&meter, Reading(seconds: 107, sets: 30, published: 102.9), rate: 0)
     // After an idle period, the next rate covers only the time since then.
-    _ = meter.update(with: Self.activity(at: 200, Self.process(sets: 10, published: 100.9)))
-    let again = meter.update(with: Self.activity(at: 201, Self.process(sets: 30, published: 200.9)))
-    #expect(abs(again.rate(\.sets) - 20 / 0.9) < 0.001)
+    expect(&meter, Reading(seconds: 200, sets: 30, published: 102.9), rate: 0)
+    expect(&meter, Reading(seconds: 201, sets: 50, published: 200.9), rate: 20 / 0.9)
   }
 
-  @Test func whoComesLaterIsMeasuredFromItsOpening() {
+  @Test func laterProcessesAreMeasuredFromTheirOpening() {
     var meter = ActivityMeter()
-    _ = meter.update(with: Self.activity(at: 100))
-    let interval = meter.update(with: Self.activity(at: 102, Self.process(sets: 10, published: 102, opened: 97)))
+    _ = meter.update(with: Reading(seconds: 100).activity)
+    let interval = meter.update(with: Reading(seconds: 102, sets: 10, published: 102, opened: 97).activity)
     #expect(interval.rate(\.sets) == 2)
     // A reused process identifier counts as a new process.
-    let other = meter.update(with: Self.activity(at: 104, Self.process(2, sets: 4, published: 104, opened: 103)))
+    let reused = Reading(seconds: 104, sets: 4, published: 104, opened: 103, identifier: 2)
+    let other = meter.update(with: reused.activity)
     #expect(other.rate(\.sets) == 4)
     #expect(other.processes.map(\.identifier) == [2])
   }
 
   /// With any clock values, intervals are positive and counts are not negative.
-  @Test(arguments: [(50.0, 5), (1_000, 5), (100.0, 0)]) func jumpsDoNoHarm(_ published: Double, _ sets: Int) {
+  @Test(arguments: [(50.0, 5), (1_000, 5), (100.0, 0)]) func clocksThatJumpDoNoHarm(_ published: Double, _ sets: Int) {
     var meter = ActivityMeter()
-    _ = meter.update(with: Self.activity(at: 100, Self.process(sets: 5, published: 100)))
-    let interval = meter.update(with: Self.activity(at: 101, Self.process(sets: sets, published: published)))
-    for process in interval.processes {
-      #expect(process.seconds > 0)
-      #expect(process.statistics.sets == 0)
-    }
+    _ = meter.update(with: Reading(seconds: 100, sets: 5, published: 100).activity)
+    let interval = meter.update(with: Reading(seconds: 101, sets: sets, published: published).activity)
+    #expect(interval.processes.allSatisfy { $0.seconds > 0 && $0.statistics.sets == 0 })
     // A reader clock set back yields no interval.
-    let back = meter.update(with: Self.activity(at: 1, Self.process(sets: 50, published: 100)))
+    let back = meter.update(with: Reading(seconds: 1, sets: 50, published: 100).activity)
     #expect(back.processes.allSatisfy { $0.statistics.sets == 0 })
   }
 }

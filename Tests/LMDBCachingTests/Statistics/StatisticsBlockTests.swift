@@ -24,7 +24,7 @@ import Testing
     return statistics
   }
 
-  @Test func whatIsWrittenIsRead() throws {
+  @Test func blocksRoundTrip() throws {
     for seed in UInt64(0)..<20 {
       let statistics = Self.statistics(seed)
       let bytes = StatisticsBlock.bytes(statistics, number: seed)
@@ -46,99 +46,45 @@ import Testing
   }
 
   /// Counters change during the read, so a part may exceed its whole.
-  @Test func whatIsBelowZeroIsZero() throws {
+  @Test func negativeCountsAreZero() throws {
     var statistics = Self.statistics()
     statistics.statistics.misses = -1
     let read = try #require(StatisticsBlock.read(StatisticsBlock.bytes(statistics, number: 1), identifier: 7))
     #expect(read.statistics.statistics.misses == 0)
   }
 
-  @Test func noChangedByteIsBelieved() {
-    let bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
-    var random = SeededRandom(2)
-    for index in bytes.indices {
-      var changed = bytes
-      changed[index] ^= UInt8(1 << random.below(8))
-      #expect(StatisticsBlock.read(changed, identifier: 7) == nil, "\(index)")
-    }
-  }
-
   /// A torn read combines two publications.
-  @Test func noTornBlockIsBelieved() {
+  @Test func changedAndTornBlocksAreRejected() {
+    func isBelieved(_ bytes: [UInt8]) -> Bool { StatisticsBlock.read(bytes, identifier: 7) != nil }
     let old = StatisticsBlock.bytes(Self.statistics(1), number: 1)
     let new = StatisticsBlock.bytes(Self.statistics(2), number: 2)
+    var random = SeededRandom(2)
+    for index in old.indices {
+      var changed = old
+      changed[index] ^= UInt8(1 << random.below(8))
+      #expect(!isBelieved(changed), "\(index)")
+    }
     for cut in stride(from: 64, to: StatisticsBlock.size, by: 64) {
-      #expect(StatisticsBlock.read(Array(new[..<cut] + old[cut...]), identifier: 7) == nil, "\(cut)")
+      #expect(!isBelieved(Array(new[..<cut] + old[cut...])), "\(cut)")
+    }
+    for other in [[], Array(old.dropLast()), old + [0], [UInt8](repeating: 0, count: StatisticsBlock.size)] {
+      #expect(!isBelieved(other))
     }
   }
 
-  @Test func noOtherLengthIsBelieved() {
-    let bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
-    #expect(StatisticsBlock.read([], identifier: 7) == nil)
-    #expect(StatisticsBlock.read(Array(bytes.dropLast()), identifier: 7) == nil)
-    #expect(StatisticsBlock.read(bytes + [0], identifier: 7) == nil)
-    #expect(StatisticsBlock.read([UInt8](repeating: 0, count: StatisticsBlock.size), identifier: 7) == nil)
-  }
-
-  struct Forgery: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let offset: Int
-    let bytes: [UInt8]
-
-    init(_ name: String, at offset: Int, _ value: some FixedWidthInteger) {
-      testDescription = name
-      self.offset = offset
-      bytes = withUnsafeBytes(of: value.littleEndian) { Array($0) }
-    }
-  }
-
-  static let forgeries = [
-    Forgery("another version", at: 8, UInt32(2)), Forgery("no process", at: 12, Int32(0)),
-    Forgery("a process below 0", at: 12, Int32.min), Forgery("a long name", at: 60, UInt32(65)),
-    Forgery("the longest name", at: 60, UInt32.max), Forgery("opened before the clock began", at: 32, Int64(-1)),
-    Forgery("published before it was opened", at: 48, Int64(0)), Forgery("a count too great", at: 128, UInt64.max),
-    Forgery("a gauge too great", at: 128 + 8 * 20, UInt64(1) << 57),
+  static let forgeries: [(offset: Int, value: UInt64, size: Int)] = [
+    // Another version; no process, and a negative one; names that are too long.
+    (8, 2, 4), (12, 0, 4), (12, 1 << 31, 4), (60, 65, 4), (60, 0xFFFF_FFFF, 4),
+    // Opened before the clock began; published before that; a count and a gauge that are too great.
+    (32, .max, 8), (48, 0, 8), (128, .max, 8), (128 + 8 * 20, 1 << 57, 8),
   ]
 
   /// The checksum is valid.
-  @Test(arguments: forgeries) func whatCannotBeIsNotBelieved(_ forgery: Forgery) {
+  @Test(arguments: forgeries.indices) func impossibleStatisticsAreRejected(_ index: Int) {
+    let (offset, value, size) = Self.forgeries[index]
     var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
-    bytes.replaceSubrange(forgery.offset..<forgery.offset + forgery.bytes.count, with: forgery.bytes)
+    withUnsafeBytes(of: value.littleEndian) { bytes.replaceSubrange(offset..<offset + size, with: $0.prefix(size)) }
     #expect(StatisticsBlock.read(bytes, identifier: 7) == nil)
     #expect(StatisticsBlock.read(StatisticsBlock.sealed(bytes), identifier: 7) == nil)
-  }
-
-  /// Extreme but valid values must not overflow.
-  @Test func theGreatestNumbersOverflowNothing() throws {
-    var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
-    for offset in stride(from: 16, to: 128, by: 8) where offset != 32 && offset != 48 && offset != 56 {
-      withUnsafeBytes(of: UInt64.max) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
-    }
-    withUnsafeBytes(of: Int64.max.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
-    for offset in stride(from: 128, to: 512, by: 8) {
-      withUnsafeBytes(of: (UInt64(1) << 56).littleEndian) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
-    }
-    for offset in stride(from: 512, to: StatisticsBlock.size - 8, by: 8) {
-      withUnsafeBytes(of: UInt64.max) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
-    }
-    let read = try #require(StatisticsBlock.read(StatisticsBlock.sealed(bytes), identifier: 7)).statistics
-    var activity = CacheActivity()
-    activity.moment = .init(wall: 0, monotonic: 10_000_000_000)
-    activity.processes = (0..<StatisticsFolder.mostFiles).map { number in
-      var statistics = read
-      statistics.identifier = UInt64(number)
-      return statistics
-    }
-    #expect(activity.statistics.memoryHits == .max)
-    #expect(activity.statistics.hitRatio > 0.6)
-    #expect(activity.statistics.reads == .max)
-    #expect(activity.latencies.commits.quantile(0.5) != nil)
-    #expect(activity.memoryCost == .max)
-    var meter = ActivityMeter()
-    _ = meter.update(with: CacheActivity())
-    let interval = meter.update(with: activity)
-    #expect(interval.processes.count == StatisticsFolder.mostFiles)
-    #expect(interval.rate(\.commits) > 0)
-    #expect(interval.statistics.hitRatio > 0.6)
   }
 }

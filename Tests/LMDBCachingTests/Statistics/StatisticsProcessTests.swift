@@ -26,6 +26,11 @@ import Testing
     #expect(try read().processes.allSatisfy { $0.name == "CacheTestProcess" })
     #expect(try read().statistics.sets == 3)
 
+    // A suspended process publishes nothing new, but is listed.
+    first.suspend()
+    #expect(try read().processes.count == 2)
+    first.resume()
+
     // A killed process's statistics are ignored, although the file exists.
     second.kill()
     #expect(try eventually { try read().processes.map(\.process) == [first.identifier] })
@@ -39,50 +44,5 @@ import Testing
     #expect(try read().processes.map(\.process) == [first.identifier])
     #expect(first.run("close") == "ok")
     #expect(files == [])
-  }
-
-  /// A suspended process publishes nothing new, but is listed.
-  @Test func aSuspendedProcessIsShown() throws {
-    let process = try cacheProcess()
-    #expect(process.run("open \(directory.path)") == "ok")
-    #expect(process.run("set a 1") == "ok")
-    #expect(try eventually { try read().processes.first?.statistics.sets == 1 })
-    process.suspend()
-    #expect(try read().processes.count == 1)
-    process.resume()
-    process.end()
-  }
-
-  @Test func readersMeetWholeBlocksOnly() throws {
-    let process = try cacheProcess()
-    #expect(process.run("open \(directory.path)") == "ok")
-    #expect(try eventually { try read().processes.count == 1 })
-    let name = files[0]
-    let blocks = [1, 2].map { StatisticsBlock.bytes(StatisticsBlockTests.statistics($0), number: $0) }
-    let expected = [UInt64(1), 2].map { StatisticsBlockTests.statistics($0).statistics }
-    // Publishes in place of the idle owner.
-    let isDone = Guarded(false)
-    let writer = DispatchGroup()
-    inBackground(writer) { [directory] in
-      let handle = FileHandle(forUpdatingAtPath: directory.path + "/statistics/" + name)!
-      var number = 0
-      while !isDone.current {
-        try! handle.seek(toOffset: 0)
-        handle.write(Data(blocks[number % 2]))
-        number += 1
-      }
-    }
-    var met = 0
-    for _ in 0..<2_000 {
-      let activity = try read()
-      for process in activity.processes where process.process == 4_711 {
-        met += 1
-        #expect(expected.contains(process.statistics))
-      }
-    }
-    isDone { $0 = true }
-    writer.wait()
-    #expect(met > 100)
-    process.end()
   }
 }

@@ -3,13 +3,11 @@
 /// Stands in for a memory tier, and runs closures when it is notified.
 // Unchecked: the closures are set before the store is used by another thread.
 final class Onlooker: DiskStoreObserver, @unchecked Sendable {
-  /// Called with the store's lock held.
-  var willChange: () -> Void = {}
   /// Called after a removal is recorded, and before memory tiers added later apply it.
   var didRemoveAll: () -> Void = {}
   var didEvictAll: () -> Void = {}
 
-  func willChange(_ key: String, hash: UInt64, stamp: UInt64) { willChange() }
+  func willChange(_ key: String, hash: UInt64, stamp: UInt64) {}
   func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {}
   func endChange(_ key: String, hash: UInt64) {}
   func willRemove(_ scope: KeyScope, stamp: UInt64) {}
