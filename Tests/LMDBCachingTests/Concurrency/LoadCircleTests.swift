@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Platform
 import TestSupport
@@ -5,6 +6,7 @@ import Testing
 
 @testable import LMDBCaching
 
+/// Loads that need each other, themselves or a source that hangs: every one of them ends.
 @Suite(.timeLimit(.minutes(5))) struct LoadCircleTests {
   let directory = CacheDirectory()
 
@@ -16,40 +18,61 @@ import Testing
     return options
   }
 
-  @Test(arguments: limits) func threadsThatNeedEachOtherEnd(_ limit: Duration?) throws {
+  /// Each caller needs the next one's key, and the last one the first's. Threads have a `t`.
+  @Test(arguments: ["ttt", "aa", "aaaaa", "ta", "ttaa"], limits)
+  func callersThatNeedEachOtherEnd(_ callers: String, _ limit: Duration?) async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
-    let (arrived, options) = (Guarded(0), options(limit))
-    concurrently(3) { thread in
-      let value = try? cache.value(Int.self, forKey: "key\(thread)", options: options) { _ in
-        arrived { $0 += 1 }
-        _ = eventually { arrived.current >= 3 }
-        return try cache.value(Int.self, forKey: "key\((thread + 1) % 3)", options: options) { _ in 5 }
+    let (options, count) = (options(limit), callers.count)
+    let (arrived, found) = (Guarded(0), Guarded<[Int]>([]))
+    for (number, caller) in callers.enumerated() {
+      let next = "key\((number + 1) % count)"
+      if caller == "t" {
+        inBackground(DispatchGroup()) {
+          let value = try? cache.value(Int.self, forKey: "key\(number)", options: options) { _ in
+            arrived { $0 += 1 }
+            _ = eventually { arrived.current >= count }
+            return try cache.value(Int.self, forKey: next, options: options) { _ in 5 }
+          }
+          found { $0.append(value ?? -1) }
+        }
+        continue
       }
-      #expect(value == 5)
+      Task {
+        let value = try? await cache.value(Int.self, forKey: "key\(number)", options: options) {
+          _ async throws -> Int in
+          arrived { $0 += 1 }
+          while arrived.current < count { await Task.yield() }
+          return try await cache.value(Int.self, forKey: next, options: options) { _ async throws -> Int in 5 }
+        }
+        found { $0.append(value ?? -1) }
+      }
     }
-    for thread in 0..<3 { #expect(try cache.value(Int.self, forKey: "key\(thread)") == 5) }
-    try cache.close()
+    #expect(try await becomesTrue { found.current.count == count })
+    #expect(found.current.allSatisfy { $0 == 5 })
+    for number in 0..<count { #expect(try cache.value(Int.self, forKey: "key\(number)") == 5) }
+    try await cache.close()
   }
 
-  @Test(arguments: [2, 3, 5], limits)
-  func tasksThatNeedEachOtherEnd(_ count: Int, _ limit: Duration?) async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
+  @Test(arguments: limits) func aLoadThatNeedsItselfIsAnError(_ limit: Duration?) async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let options = options(limit)
-    let arrived = Guarded(0)
-    let values = try await withThrowingTaskGroup(of: Int.self) { group in
-      for number in 0..<count {
-        group.addTask {
-          try await cache.value(Int.self, forKey: "key\(number)", options: options) { _ in
-            arrived { $0 += 1 }
-            while arrived.current < count { await Task.yield() }
-            return try await cache.value(Int.self, forKey: "key\((number + 1) % count)", options: options) { _ in 5 }
-          }
-        }
-      }
-      return try await group.reduce(into: [Int]()) { $0.append($1) }
+    @Sendable func load(_ key: Int) throws -> Int {
+      try cache.value(Int.self, forKey: "key\(key)", options: options) { _ in try load(1 - key) }
     }
-    #expect(values == Array(repeating: 5, count: count))
-    for number in 0..<count { #expect(try cache.value(Int.self, forKey: "key\(number)") == 5) }
+    @Sendable func loadInTask(_ key: Int) async throws -> Int {
+      try await cache.value(Int.self, forKey: "task\(key)", options: options) { _ in try await loadInTask(1 - key) }
+    }
+    #expect(errorCode { try load(0) } == .recursiveLoad)
+    #expect(await errorCode { try await loadInTask(0) } == .recursiveLoad)
+    let hop = DispatchQueue(label: "hop")
+    let onOtherQueue = errorCode {
+      try cache.value(Int.self, forKey: "queue") { _ in
+        try hop.sync { try cache.value(Int.self, forKey: "queue", load: { _ in 1 }) }
+      }
+    }
+    #expect(onOtherQueue == .recursiveLoad)
+    #expect(try await cache.value(Int.self, forKey: "key0") { _ in 1 } == 1)
+    #expect(try await cache.value(Int.self, forKey: "task1") { _ in 1 } == 1)
     try await cache.close()
   }
 
@@ -85,25 +108,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func aLoadThatHangsKeepsNobody() async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(20) }
-    let gate = Gate()
-    let isLoading = Guarded(false)
-    let first = Task {
-      try await cache.value(Int.self, forKey: "key") { _ in
-        isLoading { $0 = true }
-        await gate.wait()
-        return 1
-      }
-    }
-    while !isLoading.current { await Task.yield() }
-    #expect(try await cache.value(Int.self, forKey: "key") { _ in 2 } == 2)
-    #expect(try cache.value(Int.self, forKey: "key") == 2)
-    await gate.open(whenWaiting: { true })
-    #expect(try await first.value == 1)
-    #expect(try cache.value(Int.self, forKey: "key") == 2)
-    try await cache.close()
-  }
+  // MARK: A source that hangs
 
   @Test func aSourceThatHangsIsAskedMoreAndMoreRarely() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(2) }
@@ -126,70 +131,34 @@ import Testing
     try await cache.close()
   }
 
-  /// A task that a load starts but does not await is not part of the load, so it waits like any caller.
-  @Test func aTaskStartedInALoadSharesIt() async throws {
+  // MARK: Tasks that a load starts
+
+  /// A task that a load starts but does not await is not part of the load: it waits like any caller, and may outlive it.
+  @Test func aTaskStartedInALoadIsAnotherCaller() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    let loads = Guarded(0)
-    let inner = Guarded<Task<Int, any Error>?>(nil)
+    let (loads, mayAsk) = (Guarded(0), Guarded(false))
+    let inner = Guarded<[Task<Int, any Error>]>([])
     let value = try await cache.value(Int.self, forKey: "key") { _ in
-      loads { $0 += 1 }
-      let hasStarted = Guarded(false)
-      let task = Task {
-        hasStarted { $0 = true }
-        return try await cache.value(Int.self, forKey: "key") { _ in
-          loads { $0 += 1 }
-          return 2
+      for number in 2...3 {
+        let task = Task {
+          while number == 3, !mayAsk.current { await Task.yield() }
+          return try await cache.value(Int.self, forKey: "key") { _ in
+            loads { $0 += 1 }
+            return number
+          }
         }
+        inner { $0.append(task) }
       }
-      inner { $0 = task }
-      while !hasStarted.current { await Task.yield() }
-      for _ in 0..<500 { await Task.yield() }
+      _ = try await becomesTrue { cache.store.flights.waiterCount(ByteKey("key")) == 2 }
       return 1
     }
     #expect(value == 1)
-    #expect(try await inner.current?.value == 1)
-    #expect(loads.current == 1)
-    try await cache.close()
-  }
-
-  @Test func aTaskThatOutlivesItsLoadIsNoPartOfIt() async throws {
-    let cache = try directory.open()
-    let inner = Guarded<Task<Int, any Error>?>(nil)
-    let gate = Gate()
-    _ = try await cache.value(Int.self, forKey: "key") { _ in
-      let task = Task {
-        await gate.wait()
-        return try await cache.value(Int.self, forKey: "key") { _ in 2 }
-      }
-      inner { $0 = task }
-      return 1
-    }
+    #expect(try await inner.current[0].value == 1)
+    #expect(loads.current == 0)
     try cache.removeValue(forKey: "key")
-    await gate.open(whenWaiting: { true })
-    #expect(try await inner.current?.value == 2)
-    #expect(try cache.value(Int.self, forKey: "key") == 2)
-    try await cache.close()
-  }
-
-  @Test func aLoadThatNeedsItselfIsAnError() async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    let hop = DispatchQueue(label: "hop")
-    let onOtherQueue = errorCode {
-      try cache.value(Int.self, forKey: "key") { _ in
-        try hop.sync { try cache.value(Int.self, forKey: "key", load: { _ in 1 }) }
-      }
-    }
-    #expect(onOtherQueue == .recursiveLoad)
-    @Sendable func load(_ key: Int) throws -> Int {
-      try cache.value(Int.self, forKey: "key\(key)") { _ in try load(1 - key) }
-    }
-    @Sendable func loadInTask(_ key: Int) async throws -> Int {
-      try await cache.value(Int.self, forKey: "task\(key)") { _ in try await loadInTask(1 - key) }
-    }
-    #expect(errorCode { try load(0) } == .recursiveLoad)
-    #expect(await errorCode { try await loadInTask(0) } == .recursiveLoad)
-    #expect(try await cache.value(Int.self, forKey: "key0") { _ in 1 } == 1)
-    #expect(try await cache.value(Int.self, forKey: "task1") { _ in 1 } == 1)
+    mayAsk { $0 = true }
+    #expect(try await inner.current[1].value == 3)
+    #expect(try cache.value(Int.self, forKey: "key") == 3)
     try await cache.close()
   }
 }

@@ -1,122 +1,211 @@
 import Foundation
-import LMDBCaching
-import Synchronization
 import TestSupport
 import Testing
 
-/// Meant for the thread sanitizer too.
+@testable import LMDBCaching
+
+/// Lock-free reads of a memory cache during every kind of change. Meant for the thread sanitizer, and for the address
+/// sanitizer, which detects use after free.
 @Suite struct MemoryStormTests {
-  final class Flag: Sendable {
-    let value = Atomic<Bool>(false)
+  struct Setup: Sendable, CustomStringConvertible {
+    var seed: UInt64
+    var limit = Int.max
+    var costLimit = Int.max
+    var expires = false
+    var asynchronously = true
+    var keys = 60
+    /// A thread changes the limit, and so the number of shards, trims, and removes all.
+    var isDisturbed = false
+    var threads = 4
+    var description: String { "\(seed)" }
   }
 
-  @Test(arguments: [64, 5_000, Int.max]) func valuesAreNeverMixedUp(limit: Int) {
-    let cache = MemoryCache<String, Int>(countLimit: limit)
-    concurrently(4) { worker in
-      var random = SeededRandom(UInt64(worker) + 1)
-      for step in 0..<8_000 {
-        let number = random.below(2_000)
-        let key = "number \(number)"
-        switch random.below(10) {
-        case 0..<5: if let value = cache.value(forKey: key) { #expect(value % 2_000 == number) }
-        case 5..<8: cache.set(number + 2_000 * step, forKey: key, cost: number)
-        case 8: cache.removeValue(forKey: key)
-        default: if step % 1_000 == 0 { cache.removeAll() }
+  static let setups = [
+    Setup(seed: 1), Setup(seed: 2, asynchronously: false), Setup(seed: 3, expires: true, keys: 700),
+    Setup(seed: 4, limit: 30), Setup(seed: 5, limit: 30, asynchronously: false), Setup(seed: 6, limit: 1),
+    Setup(seed: 7, costLimit: 400), Setup(seed: 8, limit: 1_100, expires: true, keys: 2_000),
+    Setup(seed: 9, keys: 3_000), Setup(seed: 10, limit: 900, costLimit: 9_000, expires: true, keys: 1_500),
+    Setup(seed: 11, keys: 2_000, isDisturbed: true), Setup(seed: 12, asynchronously: false, isDisturbed: true),
+    // More threads than there are numbers for readers: some read under the lock.
+    Setup(seed: 13, limit: 50, keys: 80, threads: Sanitizer.thread.isActive ? 80 : 200),
+  ]
+
+  /// A read never returns another key's value, one older or newer than the writes around it, an expired value or a
+  /// released one.
+  @Test(arguments: setups) func agreesWithTheOracle(_ setup: Setup) {
+    let census = Mortal.Census()
+    do {
+      let storm = MemoryStorm(setup, census)
+      let counts = Guarded((gets: 0, hits: 0))
+      concurrently(setup.threads) { worker in
+        let own = storm.run(worker)
+        counts { $0 = ($0.gets + own.gets, $0.hits + own.hits) }
+      }
+      let statistics = storm.cache.statistics
+      if !setup.isDisturbed {
+        #expect(statistics.hits == counts.current.hits)
+        #expect(statistics.hits + statistics.misses == counts.current.gets)
+        #expect(storm.cache.count <= setup.limit && storm.cache.totalCost <= setup.costLimit)
+      }
+    }
+    #expect(eventually { census.count == 0 })
+  }
+
+  private final class MemoryStorm: Sendable {
+    let cache: MemoryCache<String, Mortal>
+    private let setup: Setup
+    private let clock = ManualClock()
+    private let ledger: WriteLedger
+    private let census: Mortal.Census
+    private let mayLose: Bool
+
+    init(_ setup: Setup, _ census: Mortal.Census) {
+      (self.setup, self.census) = (setup, census)
+      cache = MemoryCache(countLimit: setup.limit, costLimit: setup.costLimit, clock: .manual(clock))
+      cache.releasesAsynchronously = setup.asynchronously
+      ledger = WriteLedger(count: setup.keys)
+      mayLose = setup.limit != .max || setup.costLimit != .max || setup.expires || setup.isDisturbed
+    }
+
+    func run(_ worker: Int) -> (gets: Int, hits: Int) {
+      var random = SeededRandom(setup.seed &* 1_000 &+ UInt64(worker))
+      var counts = (gets: 0, hits: 0)
+      for step in 1...(setup.threads > 4 ? 400 : 8_000) {
+        let key = random.below(setup.keys)
+        if worker < 2, random.below(3) != 0 {
+          write(key - key % 2 + worker, version: step, &random)
+        } else if worker == 2, setup.isDisturbed, step % 40 == 0 {
+          disturb(&random)
+        } else {
+          let several = step % 50 == 0
+          let keys = several ? (0..<20).map { (key + $0 * 7) % setup.keys } : [key]
+          counts.gets += keys.count
+          counts.hits += read(keys)
+        }
+        if worker == 0, step % 1_000 == 0 { clock.advance(by: .milliseconds(700)) }
+      }
+      return counts
+    }
+
+    private func name(_ key: Int) -> String { key % 3 == 0 ? "key \(key)" : "a key that is not kept in place: \(key)" }
+
+    private func write(_ key: Int, version: Int, _ random: inout SeededRandom) {
+      guard key < setup.keys else { return }
+      let stores = random.below(4) != 0
+      // Only the thread that advances the clock does this, so the moment is known.
+      let expires = setup.expires && key % 2 == 0 && random.below(2) == 0
+      let seconds: Int64? = expires ? Int64(random.below(4)) + 1 : nil
+      let cost = random.below(20)
+      ledger.write(key, version: version, stores: stores) {
+        if stores {
+          let moment = seconds.map { clock.now + $0 * 1_000_000_000 } ?? .max
+          let value = Mortal(key, version: version, expires: moment, census)
+          cache.set(value, forKey: name(key), expiresIn: seconds.map { .seconds($0) }, cost: cost)
+        } else {
+          cache.removeValue(forKey: name(key))
         }
       }
     }
-    #expect(cache.count <= limit)
-  }
 
-  @Test func limitsChangeWhileOthersRead() {
-    let cache = MemoryCache<Int, Int>()
-    for number in 0..<20_000 { cache.set(number, forKey: number) }
-    let isDone = Flag()
-    concurrently(3) { worker in
-      if worker == 0 {
-        // Every change moves the entries to a different number of shards.
-        for limit in [100, 20_000, 600, 3_000, 1, 50_000, 5_000, Int.max, 64] { cache.countLimit = limit }
-        return isDone.value.store(true, ordering: .relaxed)
+    /// Returns how many values there were. Several keys may come from different moments.
+    private func read(_ keys: [Int]) -> Int {
+      let time = clock.now
+      if keys.count > 1 {
+        let values = cache.values(forKeys: keys.map(name))
+        for (key, value) in zip(keys, values) { if let value { check(value, key, time) } }
+        return values.count(where: { $0 != nil })
       }
-      var random = SeededRandom(UInt64(worker) + 9)
-      while !isDone.value.load(ordering: .relaxed) {
-        let number = random.below(20_000)
-        if let value = cache.value(forKey: number) { #expect(value == number) }
-        cache.set(number, forKey: number)
+      var hits = 0
+      let fault = ledger.fault(of: keys[0], mayLose: mayLose) {
+        guard let value = cache.value(forKey: name(keys[0])) else { return nil }
+        hits = 1
+        check(value, keys[0], time)
+        return value.version
+      }
+      if let fault { Issue.record("\(fault)") }
+      return hits
+    }
+
+    private func check(_ value: Mortal, _ key: Int, _ time: Int64) {
+      #expect(value.lives, "\(key) was released")
+      #expect(value.key == key, "\(key) has the value of \(value.key)")
+      #expect(value.expires > time, "\(key) has expired")
+    }
+
+    private func disturb(_ random: inout SeededRandom) {
+      switch random.below(4) {
+      case 0: cache.countLimit = [100, 20_000, 600, 3_000, 1, 50_000, 5_000, Int.max][random.below(8)]
+      case 1: cache.trim(to: .count(random.below(1_000)))
+      case 2: cache.removeAll { $0.hasPrefix("key") }
+      default: cache.removeAll()
       }
     }
-    #expect(cache.count <= 64)
   }
+
+  /// A look-up keeps its value alive between finding and retaining it.
+  @Test(arguments: ["replaced", "removed", "emptied", "closed"], [true, false])
+  func aValueStaysWhileItIsRead(_ change: String, asynchronously: Bool) {
+    let census = Mortal.Census()
+    let store = MemoryCache<Int, Mortal>()
+    store.setRelease(asynchronously: asynchronously, onMainThread: false)
+    let hash = store.hash(of: 1)
+    store.set(1, hash: hash, value: Mortal(1, census))
+    let (inside, changing) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    concurrently(2) { worker in
+      if worker == 0 {
+        let found = store.access(1, hash: hash) { entry -> Int? in
+          inside.signal()
+          changing.wait()
+          // Long enough to catch an early release; correct code never fails here.
+          for _ in 0..<2_000 where census.count == 1 { sched_yield() }
+          return census.count == 1 ? entry.value.key : nil
+        }
+        if case .hit(1) = found {} else { Issue.record("released too early") }
+        return
+      }
+      inside.wait()
+      changing.signal()
+      switch change {
+      case "replaced": store.set(1, hash: hash, value: Mortal(2, Mortal.Census()))
+      case "removed": _ = store.remove(1, hash: hash)
+      case "emptied": store.removeAll()
+      default: store.close()
+      }
+    }
+    #expect(eventually { census.count == 0 })
+  }
+
+  // MARK: Limits and scans
 
   /// Includes values whose concurrent insertion still used the old limit.
   @Test(arguments: [20, 100_000]) func aLowerLimitHoldsWhenItsSetterReturns(_ limit: Int) {
     let cache = MemoryCache<Int, Int>(countLimit: 0)
-    let isDone = Flag()
-    let failures = Guarded(0)
+    let isDone = Guarded(false)
     concurrently(3) { worker in
       if worker == 0 {
         for _ in 0..<3_000 {
           cache.countLimit = limit
           cache.countLimit = 0
-          if cache.count != 0 { failures { $0 += 1 } }
+          if cache.count != 0 { Issue.record("\(cache.count) values are left") }
         }
-        return isDone.value.store(true, ordering: .relaxed)
+        return isDone { $0 = true }
       }
       var number = worker
-      while !isDone.value.load(ordering: .relaxed) {
-        cache.set(number, forKey: number & 63)
-        number &+= 1
+      while !isDone.current {
+        for _ in 0..<50 {
+          cache.set(number, forKey: number & 63)
+          number &+= 1
+        }
       }
     }
-    #expect(failures.current == 0)
     #expect(cache.count == 0)
   }
 
-  @Test func readersRunThroughATrim() {
-    let cache = MemoryCache<Int, Int>()
-    for number in 0..<50_000 { cache.set(number, forKey: number) }
-    concurrently(3) { worker in
-      if worker == 0 { return cache.trim(to: .count(1_000)) }
-      var random = SeededRandom(UInt64(worker))
-      for _ in 0..<20_000 {
-        let number = random.below(50_000)
-        if let value = cache.value(forKey: number) { #expect(value == number) }
-      }
-    }
-    #expect(cache.count == 1_000)
-  }
-
-  @Test func readersRunThroughGrowthAndShrinking() {
-    let cache = MemoryCache<String, Int>()
-    // Always present, wherever the table moves them.
-    for number in 0..<500 { cache.set(number, forKey: "kept \(number)") }
-    let isDone = Flag()
-    concurrently(3) { worker in
-      if worker == 0 {
-        for round in 0..<4 {
-          for number in 0..<8_000 { cache.set(number, forKey: "passing \(number)") }
-          if round % 2 == 0 {
-            for number in 0..<8_000 { cache.removeValue(forKey: "passing \(number)") }
-          } else {
-            cache.removeAll { $0.hasPrefix("passing") }
-          }
-        }
-        return isDone.value.store(true, ordering: .relaxed)
-      }
-      var random = SeededRandom(UInt64(worker) + 5)
-      while !isDone.value.load(ordering: .relaxed) {
-        let number = random.below(500)
-        #expect(cache.value(forKey: "kept \(number)") == number)
-        if let value = cache.value(forKey: "passing \(number)") { #expect(value == number) }
-      }
-    }
-    #expect(cache.count == 500)
-  }
-
+  /// Others come and go, so that entries move during the scan.
   @Test func aScanSeesWhatIsThereAllTheTime() {
     let cache = MemoryCache<Int, Int>()
     for number in 0..<3_000 { cache.set(number, forKey: number) }
-    let isDone = Flag()
+    let isDone = Guarded(false)
     concurrently(3) { worker in
       if worker == 0 {
         for _ in 0..<20 {
@@ -127,20 +216,163 @@ import Testing
           }
           #expect(seen.count == 3_000)
         }
-        return isDone.value.store(true, ordering: .relaxed)
+        return isDone { $0 = true }
       }
-      // Other entries come and go, so entries move during the scan.
       var random = SeededRandom(UInt64(worker) + 3)
-      while !isDone.value.load(ordering: .relaxed) {
+      while !isDone.current {
         let first = 3_000 + random.below(10_000) * worker
         for number in first..<(first + 2_000) { cache.set(number, forKey: number) }
-        if worker == 1 {
-          for number in first..<(first + 2_000) { cache.removeValue(forKey: number) }
-        } else {
-          cache.removeAll { $0 >= first && $0 < first + 2_000 }
-        }
+        cache.removeAll { $0 >= first && $0 < first + 2_000 }
       }
     }
     #expect((0..<3_000).allSatisfy { cache.value(forKey: $0) == $0 })
   }
+
+  // MARK: The end of a cache
+
+  @Test func aCacheIsReleasedWhileOthersHaveJustReadIt() {
+    for round in 0..<60 {
+      let census = Mortal.Census()
+      let caches = Guarded<MemoryCache<Int, Mortal>?>(MemoryCache(countLimit: 40))
+      concurrently(4) { worker in
+        // Readers drop their references at different moments; the last one frees the cache.
+        guard let cache = caches.current else { return }
+        if worker == 3 { caches { $0 = nil } }
+        var random = SeededRandom(UInt64(round * 4 + worker))
+        for _ in 0..<random.below(400) {
+          let key = random.below(60)
+          if let value = cache.value(forKey: key) { #expect(value.lives && value.key == key) }
+          if random.below(2) == 0 { cache.set(Mortal(key, census), forKey: key) }
+        }
+      }
+      #expect(eventually { census.count == 0 })
+    }
+  }
+
+  /// The body of a look-up never runs after `close` has returned.
+  @Test func nothingIsReadOnceItIsClosed() {
+    for round in 0..<40 {
+      let census = Mortal.Census()
+      do {
+        let store = MemoryCache<Int, Mortal>(keepsStamps: round % 2 == 0)
+        for key in 0..<20 {
+          let (hash, value) = (store.hash(of: key), Mortal(key, census))
+          if round % 2 == 0 {
+            _ = store.insert(key, hash: hash, value: value, stamp: UInt64(key + 1))
+          } else {
+            store.set(key, hash: hash, value: value)
+          }
+        }
+        let isClosed = Guarded(false)
+        concurrently(4) { worker in
+          if worker == 0 {
+            for _ in 0..<(round * 20) where isClosed.current {}
+            store.close()
+            return isClosed { $0 = true }
+          }
+          var random = SeededRandom(UInt64(worker))
+          while true {
+            let key = random.below(20)
+            let found = store.access(key, hash: store.hash(of: key)) { entry -> Mortal? in
+              #expect(!isClosed.current)
+              return entry.value
+            }
+            switch found {
+            case .hit(let value): #expect(value.lives && value.key == key)
+            case .miss: continue
+            case .closed: return
+            }
+          }
+        }
+        #expect(store.count == 0)
+      }
+      #expect(eventually { census.count == 0 })
+    }
+  }
+
+  // MARK: Values of all lengths
+
+  /// Short values are copied without a lock. All bytes of a value are equal, and identify its key.
+  private func storm<Value: FilledValue>(_ type: Value.Type) {
+    let cache = MemoryCache<UInt8, Value>()
+    let isDone = Guarded(false)
+    concurrently(3) { worker in
+      var random = SeededRandom(UInt64(worker))
+      if worker == 0 {
+        for _ in 0..<6_000 {
+          let key = UInt8(random.below(100))
+          if random.below(3) == 0 { cache.removeValue(forKey: key) } else { cache.set(Value(key), forKey: key) }
+        }
+        // The readers may begin late.
+        while cache.statistics.hits == 0 { cache.set(Value(7), forKey: 7) }
+        return isDone { $0 = true }
+      }
+      while !isDone.current {
+        for _ in 0..<50 {
+          let key = UInt8(random.below(100))
+          if let value = cache.value(forKey: key) { #expect(value.byte == key, "\(type)") }
+        }
+      }
+    }
+    #expect(cache.statistics.hits > 0, "\(type)")
+  }
+
+  private typealias Eight = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+
+  @Test func bytesOfAValueAreOfOneWrite() {
+    storm(FilledBytes<UInt8>.self)
+    storm(FilledBytes<(UInt8, UInt8, UInt8)>.self)
+    storm(FilledBytes<UInt32>.self)
+    storm(FilledBytes<(UInt32, UInt8)>.self)
+    storm(FilledBytes<(UInt32, UInt32, UInt32)>.self)
+    storm(FilledBytes<(UInt64, UInt64)>.self)
+    storm(FilledBytes<(UInt64, UInt64, UInt64)>.self)
+    storm(FilledBytes<SIMD8<UInt64>>.self)
+    storm(FilledBytes<(Eight, UInt64, UInt64, UInt64, UInt64, UInt64)>.self)
+    storm(FilledBytes<(Eight, Eight, Eight, UInt64)>.self)
+    storm(FilledWeak.self)
+  }
+}
+
+private protocol FilledValue: Sendable {
+  init(_ byte: UInt8)
+  /// The common byte, or `nil` if bytes differ.
+  var byte: UInt8? { get }
+}
+
+private struct FilledBytes<Content: BitwiseCopyable & Sendable>: FilledValue {
+  var content: Content
+
+  init(_ byte: UInt8) {
+    content = withUnsafeTemporaryAllocation(of: Content.self, capacity: 1) { buffer in
+      UnsafeMutableRawBufferPointer(buffer).initializeMemory(as: UInt8.self, repeating: byte)
+      return buffer[0]
+    }
+  }
+
+  var byte: UInt8? {
+    withUnsafeBytes(of: content) { bytes in
+      let bytes = bytes.prefix(MemoryLayout<Content>.size)
+      return bytes.allSatisfy { $0 == bytes[0] } ? bytes[0] : nil
+    }
+  }
+}
+
+/// A weak reference prevents bitwise copies.
+// Sendable: the reference is set once, before the structure is shared.
+private struct FilledWeak: FilledValue, @unchecked Sendable {
+  private final class Object: Sendable {
+    let byte: UInt8
+    init(_ byte: UInt8) { self.byte = byte }
+  }
+
+  private let object: Object
+  private weak var reference: Object?
+
+  init(_ byte: UInt8) {
+    object = Object(byte)
+    reference = object
+  }
+
+  var byte: UInt8? { reference === object ? object.byte : nil }
 }

@@ -1,0 +1,297 @@
+import Dispatch
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// One load per key and process, across threads, tasks and cache objects. ``CacheStorm`` tries loads while their keys
+/// are written.
+@Suite(.timeLimit(.minutes(30))) struct LoadFlightTests {
+  let directory = CacheDirectory()
+
+  struct Failure: Error, Equatable {}
+
+  /// Where a caller runs.
+  enum Place: CaseIterable, Sendable { case thread, task }
+
+  private func open() throws -> LMDBCache { try directory.open { $0.loadWaitLimit = .seconds(3_600) } }
+
+  /// 64 threads and 64 tasks request the same cold keys, each in its own order.
+  @Test(arguments: [1, 3]) func threadsAndTasksLoadOnce(_ cacheCount: Int) async throws {
+    let caches = try (0..<cacheCount).map { _ in try open() }
+    let count = 50
+    let (loads, failures) = (Guarded([Int](repeating: 0, count: count)), Guarded(0))
+    @Sendable func key(_ asker: Int, _ step: Int) -> Int { (step * 7 + asker * 13) % count }
+    let threads = DispatchGroup()
+    for asker in 0..<64 {
+      inBackground(threads) {
+        for step in 0..<count {
+          let number = key(asker, step)
+          let value = try? caches[asker % cacheCount].value(Int.self, forKey: "key\(number)") { _ in
+            loads { $0[number] += 1 }
+            sched_yield()
+            return number
+          }
+          if value != number { failures { $0 += 1 } }
+        }
+      }
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for asker in 64..<128 {
+        group.addTask {
+          for step in 0..<count {
+            let number = key(asker, step)
+            let value = try? await caches[asker % cacheCount].value(Int.self, forKey: "key\(number)") {
+              _ async throws -> Int in
+              loads { $0[number] += 1 }
+              await Task.yield()
+              return number
+            }
+            if value != number { failures { $0 += 1 } }
+          }
+        }
+      }
+    }
+    await withCheckedContinuation { continuation in threads.notify(queue: .global()) { continuation.resume() } }
+    #expect(failures.current == 0)
+    #expect(loads.current == Array(repeating: 1, count: count))
+    #expect(caches.reduce(0) { $0 + $1.statistics.loads } == count)
+    for cache in caches { try await cache.close() }
+  }
+
+  // MARK: A flight that the test holds up
+
+  /// Callers of the load of "key", whose source answers when the test releases it.
+  private final class Flight: Sendable {
+    let isLoading = Guarded(false)
+    let isReleased = Guarded(false)
+    let wasCancelled = Guarded(false)
+    let results = Guarded<[Result<Int, any Error>]>([])
+    private let source: @Sendable () throws -> Int
+
+    init(_ source: @escaping @Sendable () throws -> Int) { self.source = source }
+
+    /// Callers of the load, with its leader.
+    func waiters(_ cache: LMDBCache) -> Int { cache.store.flights.waiterCount(ByteKey("key")) }
+
+    /// Returns once the caller waits; the task, if it is one.
+    @discardableResult
+    func ask(_ cache: LMDBCache, _ place: Place) async throws -> Task<Void, Never>? {
+      let count = waiters(cache) + 1
+      var task: Task<Void, Never>?
+      if place == .thread {
+        inBackground(DispatchGroup()) { [self] in
+          let result = Result {
+            try cache.value(Int.self, forKey: "key") { [self] _ in
+              isLoading { $0 = true }
+              _ = eventually(within: .seconds(600)) { isReleased.current }
+              return try source()
+            }
+          }
+          results { $0.append(result) }
+        }
+      } else {
+        task = Task { await askInTask(cache) }
+      }
+      #expect(try await becomesTrue(within: .seconds(600)) { waiters(cache) == count && isLoading.current })
+      return task
+    }
+
+    private func askInTask(_ cache: LMDBCache) async {
+      do {
+        let value = try await cache.value(Int.self, forKey: "key") { [self] _ async throws -> Int in
+          isLoading { $0 = true }
+          while !isReleased.current, !Task.isCancelled { await Task.yield() }
+          if Task.isCancelled { wasCancelled { $0 = true } }
+          return try source()
+        }
+        results { $0.append(.success(value)) }
+      } catch {
+        results { $0.append(.failure(error)) }
+      }
+    }
+
+    func land(_ count: Int) async throws {
+      isReleased { $0 = true }
+      #expect(try await becomesTrue(within: .seconds(600)) { results.current.count == count })
+    }
+  }
+
+  /// More tasks than pool threads wait without holding a thread.
+  @Test(arguments: Place.allCases, [false, true])
+  func everyCallerGetsTheResult(_ leader: Place, _ fails: Bool) async throws {
+    let cache = try open()
+    let flight = Flight {
+      if fails { throw Failure() }
+      return 1
+    }
+    try await flight.ask(cache, leader)
+    for _ in 0..<8 { try await flight.ask(cache, .thread) }
+    for _ in 0..<32 { try await flight.ask(cache, .task) }
+    #expect(await Task { 5 }.value == 5)
+    try await flight.land(41)
+    for result in flight.results.current {
+      switch result {
+      case .success(let value): #expect(value == 1 && !fails)
+      case .failure(let error): #expect(error is Failure && fails)
+      }
+    }
+    #expect(cache.statistics.loads == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == (fails ? nil : 1))
+    try await cache.close()
+  }
+
+  @Test(arguments: Place.allCases) func anotherCallerKeepsALoadThatItsLeaderLeaves(_ other: Place) async throws {
+    let cache = try open()
+    let flight = Flight { 1 }
+    let task = try #require(try await flight.ask(cache, .task))
+    try await flight.ask(cache, other)
+    task.cancel()
+    await task.value
+    try await flight.land(2)
+    #expect(flight.results.current.contains { if case .success(1) = $0 { true } else { false } })
+    #expect(flight.results.current.contains { if case .failure(is CancellationError) = $0 { true } else { false } })
+    #expect(!flight.wasCancelled.current)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try await cache.close()
+  }
+
+  @Test(arguments: Place.allCases) func aCancelledTaskLeavesTheLoadOfAnother(_ leader: Place) async throws {
+    let cache = try open()
+    let flight = Flight { 1 }
+    try await flight.ask(cache, leader)
+    let task = try #require(try await flight.ask(cache, .task))
+    task.cancel()
+    await task.value
+    #expect(flight.results.current.count == 1)
+    try await flight.land(2)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try await cache.close()
+  }
+
+  /// The source ignores the cancellation, and its value comes too late.
+  @Test func aLoadThatAllHaveLeftIsCancelledAndStoresNothing() async throws {
+    let cache = try open()
+    let flight = Flight { 1 }
+    let task = try #require(try await flight.ask(cache, .task))
+    task.cancel()
+    await task.value
+    #expect(try await becomesTrue(within: .seconds(600)) { flight.wasCancelled.current })
+    #expect(try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in 2 } == 2)
+    for _ in 0..<1_000 { await Task.yield() }
+    #expect(try cache.value(Int.self, forKey: "key") == 2)
+    let late = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await cache.value(Int.self, forKey: "other") { _ async throws -> Int in 1 }
+    }
+    late.cancel()
+    await #expect(throws: CancellationError.self) { try await late.value }
+    try await cache.close()
+  }
+
+  @Test func removalsOfOthersBeginNoOtherLoad() async throws {
+    let cache = try open()
+    let flight = Flight { 1 }
+    for _ in 0..<20 {
+      try await flight.ask(cache, .thread)
+      try await cache.removeAll(.prefix("other:"))
+      try await cache.removeAll(.tag("other"))
+    }
+    try await flight.land(20)
+    #expect(cache.statistics.loads == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try await cache.close()
+  }
+
+  /// Closing the loading object leaves the waiters of another object their value.
+  @Test func aCloseDuringALoadIsNoObstacle() async throws {
+    let caches = try (0..<2).map { _ in try open() }
+    let flight = Flight { 1 }
+    for cache in caches { try await flight.ask(cache, .thread) }
+    try await caches[0].close()
+    try await flight.land(2)
+    for result in flight.results.current { #expect(try result.get() == 1) }
+    #expect(try await caches[1].value(Int.self, forKey: "key") { _ async throws -> Int in 9 } == 9)
+    try await caches[1].close()
+  }
+
+  // MARK: Callers that cannot share
+
+  /// A caller that requires a value cannot use a shared load that found none, so it loads.
+  @Test(arguments: Place.allCases) func whoNeedsAValueDoesNotGetNone(_ place: Place) async throws {
+    let cache = try open()
+    let (isLoading, isReleased) = (Guarded(false), Guarded(false))
+    inBackground(DispatchGroup()) {
+      let none = try? cache.optionalValue(Int.self, forKey: "key") { _ -> Int? in
+        isLoading { $0 = true }
+        _ = eventually(within: .seconds(600)) { isReleased.current }
+        return nil
+      }
+      #expect(none == nil)
+    }
+    #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
+    let found = Guarded<Int?>(nil)
+    if place == .task {
+      Task {
+        let value = try? await cache.value(Int.self, forKey: "key") { _ async throws -> Int in 3 }
+        found { $0 = value }
+      }
+    } else {
+      inBackground(DispatchGroup()) {
+        let value = try? cache.value(Int.self, forKey: "key") { _ in 3 }
+        found { $0 = value }
+      }
+    }
+    #expect(try await becomesTrue(within: .seconds(600)) { cache.statistics.misses == 2 })
+    isReleased { $0 = true }
+    #expect(try await becomesTrue(within: .seconds(600)) { found.current == 3 })
+    #expect(try cache.value(Int.self, forKey: "key") == 3)
+    try await cache.close()
+  }
+
+  /// A waiter whose load has another type loads by itself.
+  @Test func loadsOfTwoTypesEnd() throws {
+    let cache = try open()
+    for round in 0..<50 {
+      let isDone = finishes {
+        concurrently(4) { thread in
+          let key = "key\(round)"
+          do {
+            if thread % 2 == 0 {
+              #expect(try cache.value(Int.self, forKey: key, load: { _ in 1 }) == 1)
+            } else {
+              #expect(try cache.value(String.self, forKey: key, load: { _ in "text" }) == "text")
+            }
+          } catch {
+            Issue.record(error)
+          }
+        }
+      }
+      #expect(isDone)
+    }
+    try cache.close()
+  }
+
+  /// In a task the synchronous form blocks a thread that the load may need, so it loads by itself instead of waiting.
+  @Test func theFormForThreadsDoesNotStarveThePool() async throws {
+    let cache = try open()
+    for round in 0..<20 {
+      let tasks = (0..<64).map { number in
+        Task { () -> Int in
+          if number == 0 {
+            return try await cache.value(Int.self, forKey: "\(round)") { _ async throws -> Int in
+              for _ in 0..<20 { await Task.yield() }
+              return round
+            }
+          }
+          return try Self.onThisThread { try cache.value(Int.self, forKey: "\(round)") { _ in round } }
+        }
+      }
+      for task in tasks { #expect(try await task.value == round) }
+    }
+    try await cache.close()
+  }
+
+  private static func onThisThread<R>(_ body: () throws -> R) throws -> R { try body() }
+}
