@@ -181,11 +181,6 @@ private struct RandomCalls: Encodable {
       var list = outer.nestedUnkeyedContainer(forKey: "a")
       try list.encode(1)
     },
-    Encoding("a map after an array") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      try outer.encode([1], forKey: "a")
-      _ = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
-    },
     Encoding("a nested array after a nested map") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
       _ = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "a")

@@ -13,27 +13,28 @@ import Testing
     var testDescription: String { "\(json) as \(name)" }
 
     init<T: Decodable & SendableMetatype>(_ json: String, _ type: T.Type) {
-      self.json = json
-      name = "\(type)"
-      ask = { json, cbor in
-        (
-          CBORErrorTests.summary { try JSONDecoder().decode(type, from: json) },
-          CBORErrorTests.summary { try CBORDecoder().decode(type, from: cbor) }
-        )
-      }
+      self.init(json, "\(type)", type, nil)
     }
 
     init(_ json: String, _ name: String, _ body: @escaping Decoding.Body) {
+      self.init(json, name, Decoding.self, body)
+    }
+
+    private init<T: Decodable & SendableMetatype>(
+      _ json: String, _ name: String, _ type: T.Type, _ body: Decoding.Body?
+    ) {
       self.json = json
       self.name = name
       ask = { json, cbor in
         let jsonDecoder = JSONDecoder()
-        jsonDecoder.userInfo[Decoding.body] = body
         var cborDecoder = CBORDecoder()
-        cborDecoder.userInfo[Decoding.body] = body
+        if let body {
+          jsonDecoder.userInfo[Decoding.body] = body
+          cborDecoder.userInfo[Decoding.body] = body
+        }
         return (
-          CBORErrorTests.summary { try jsonDecoder.decode(Decoding.self, from: json) },
-          CBORErrorTests.summary { try cborDecoder.decode(Decoding.self, from: cbor) }
+          CBORErrorTests.summary { try jsonDecoder.decode(type, from: json) },
+          CBORErrorTests.summary { try cborDecoder.decode(type, from: cbor) }
         )
       }
     }

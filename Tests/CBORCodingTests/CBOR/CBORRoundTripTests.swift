@@ -142,12 +142,6 @@ import Testing
     decoder.userInfo[Reader.key] = "value"
     let bytes = try encoder.encode(["a": [Reader()]])
     _ = try decoder.decode([String: [Reader]].self, from: bytes)
-    // No state is left for the next call.
-    _ = try CBOREncoder().encode(
-      Encoding("") { encoder in
-        #expect(encoder.userInfo.isEmpty)
-        _ = encoder.unkeyedContainer()
-      })
   }
 
   @Test func codersCanBeUsedWithinCoders() throws {
