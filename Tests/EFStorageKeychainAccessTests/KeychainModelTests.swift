@@ -4,8 +4,8 @@ import Testing
 
 @testable import EFStorageKeychainAccess
 
-/// Random calls on keychains of which each differs from another in one part of its identity, compared with
-/// dictionaries. The service searches a subset of attributes, so an item must not be confused with another's.
+/// Compares random calls on keychains with dictionaries. Each keychain differs from another in one part of its
+/// identity. The service searches a subset of attributes, so an item must not be confused with another.
 @Suite struct KeychainModelTests {
   private struct Stored {
     var data = Data()

@@ -14,7 +14,7 @@ private struct RandomCalls: Encodable {
 
   private enum Kind { case value, mapValue, listValue, openMap, openList, parent }
 
-  /// What a map holds, to know which calls may follow.
+  /// The kinds of a map's values decide which calls may follow.
   private final class Keys {
     var kinds: [String: Kind] = [:]
     var children: [String: Keys] = [:]

@@ -132,7 +132,9 @@ import Testing
     Question(#"{"a":null}"#, "a nested map that is null") {
       _ = try map($0).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
     },
-    Question(#"{"a":1}"#, "a nested array that is none") { _ = try map($0).nestedUnkeyedContainer(forKey: "a") },
+    Question(#"{"a":1}"#, "a nested array in place of a number") {
+      _ = try map($0).nestedUnkeyedContainer(forKey: "a")
+    },
     Question("{}", "nil that is absent") { _ = try map($0).decodeNil(forKey: "a") },
     Question(#"{"a":null,"b":"x"}"#, "values that may be absent") {
       let map = try map($0)

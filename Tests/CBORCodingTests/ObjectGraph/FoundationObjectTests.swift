@@ -253,7 +253,7 @@ import Testing
     let fields = "a2" + "657469746c65" + "6174" + "65636f756e74" + "07"
     let note = "d81b82" + "70" + Data("TestSupport.Note".utf8).hex + fields
     #expect(try archive(Note(title: "t", count: 7)).hex == "a164726f6f74" + note)
-    // A conditional object: a reference to a later one, and undefined if there is none.
+    // A conditional object is a reference to a later one, or undefined without one.
     let object = NSMutableString(string: "m")
     let archiver = CBORKeyedArchiver(requiringSecureCoding: true)
     archiver.encodeConditionalObject(object, forKey: "a")

@@ -49,7 +49,7 @@ import Testing
   @Test(arguments: [0, 1, 5, 16, 17, 23, 24, 25, 255, 256, 300, 70_000])
   func anyNumberOfFieldsInAnyOrder(_ count: Int) throws {
     let shared = NSMutableArray(array: ["shared"])
-    /// Of every length from 0 bytes.
+    /// Returns keys of many lengths; the first one is empty.
     func key(_ index: Int) -> String { index == 0 ? "" : "\(index)" + String(repeating: "é", count: index % 20) }
     try scripted { coder in
       coder.encode(shared, forKey: "shared 1")

@@ -20,7 +20,7 @@ final class Tripwire: NSObject, NSSecureCoding {
     return try CBORKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data)
   }
 
-  /// Subclasses of allowed classes are allowed. Values in collections need no class of their own; objects do.
+  /// Subclasses of allowed classes are allowed. Simple values in collections are too; objects are not.
   @Test func onlyAllowedClassesAreDecoded() throws {
     let rows: [(Any, [AnyClass], String)] = [
       (Note(title: "t", count: 1), [Note.self], ""),

@@ -56,7 +56,7 @@ final class Link: NSObject, NSSecureCoding {
         }
         #expect(read.allSatisfy { $0 != nil && $0 === read[0] })
         #expect(read[0].map { ObjectIdentifier($0.classForCoder) } == ObjectIdentifier(object.classForCoder))
-        // What is there is given at once.
+        // A decoded object is passed on immediately.
         var given: [NSObject?] = []
         for key in ["late", "nothing"] {
           (coder as! CBORKeyedUnarchiver).decodeObject(forKey: key) { given.append($0 as? NSObject) }
@@ -124,7 +124,7 @@ final class Link: NSObject, NSSecureCoding {
   }
 
   @Test func aCycleThroughInitIsAnErrorThatNamesThePath() throws {
-    // One that is never read is none.
+    // A cycle that is never read does no harm.
     TreeNode.reading = .never
     let back = try #require(try roundTrip(tree()) as? TreeNode)
     #expect(back.children.map(\.name) == ["a", "c"] && back.children[0].children[0].name == "b")

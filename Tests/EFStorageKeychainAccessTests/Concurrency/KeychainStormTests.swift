@@ -5,7 +5,7 @@ import Testing
 @testable import EFStorageKeychainAccess
 
 @Suite struct KeychainStormTests {
-  /// Many threads connect at the same time; each uses a key of its own and one that all use. Nothing is removed
+  /// Many threads connect at the same time; each uses a private key and a shared one. Nothing is removed
   /// during a query: gnome-keyring-daemon 42 may end itself then ("g_variant_new: expected GVariant of type 'v'").
   @Test func firstUse() throws {
     let session = try KeyringSession.shared.get()
@@ -19,7 +19,7 @@ import Testing
             try keychain.set("\(number)", key: "\(thread)")
             try keychain.label("\(number)").set(data, key: "shared")
             #expect(try keychain.get("\(thread)") == "\(number)")
-            // Whole, whoever wrote it.
+            // Reads are never torn.
             if let read = try keychain.getData("shared") { #expect(Set(read).count == 1 && read.count >= 3_000) }
           }
         } catch { Issue.record(error) }

@@ -51,7 +51,7 @@ struct ConformanceTests {
     #expect(conformance.violations() == [])
   }
 
-  /// A container of one's own keeps its contents in references, which the check finds.
+  /// A custom container keeps its contents in references, which the check finds.
   @Test func ownContainer() {
     var conformance = EFStorageConformance<EFStorageDrawer>(storage: Drawer(), other: Drawer(), contents: ["a", "b"])
     #expect(conformance.violations() == [])
