@@ -4,6 +4,7 @@ import Testing
 
 @testable import EFStorageKeychainAccess
 
+/// Items and their attributes, as far as random calls do not try them.
 @Suite struct ItemTests {
   let session: KeyringSession
   let keychain: Keychain
@@ -13,115 +14,129 @@ import Testing
     keychain = session.keychain()
   }
 
-  static let keys = [
-    "key", "", " ", "a b", "ключ", "🔑👩‍👩‍👧", "a\nb\tc", "a/b%c=d&e", "\u{1}", String(repeating: "k", count: 600),
-    String(repeating: "д", count: 20_000), "xdg:schema",
-  ]
-
-  @Test(arguments: keys) func anyKey(_ key: String) throws {
-    #expect(try keychain.get(key) == nil)
-    #expect(try !keychain.contains(key))
-    try keychain.set("value of it", key: key)
-    try keychain.set("another", key: key + "2")
-    #expect(try keychain.get(key) == "value of it")
-    #expect(try keychain.contains(key))
-    #expect(try Set(keychain.keys()) == [key, key + "2"])
-    try keychain.remove(key)
-    #expect(try keychain.get(key) == nil)
-    #expect(try keychain.get(key + "2") == "another")
-    try keychain.removeAll()
-  }
-
-  @Test(arguments: ["\0", "a\0b", "key\0"]) func keyWithNul(_ key: String) throws {
+  @Test(arguments: ["\0", "a\0b", "key\0"]) func textsWithNul(_ text: String) throws {
     try keychain.set("1", key: "a")
     try keychain.set("1", key: "key")
     for body in [
-      { _ = try keychain.get(key) }, { _ = try keychain.getData(key) }, { _ = try keychain.contains(key) },
-      { try keychain.set("x", key: key) }, { try keychain.set(Data(), key: key) }, { try keychain.remove(key) },
-      { _ = try keychain.get(key) { $0 } },
+      { _ = try keychain.get(text) }, { _ = try keychain.getData(text) }, { _ = try keychain.contains(text) },
+      { try keychain.set("x", key: text) }, { try keychain.set(Data(), key: text) }, { try keychain.remove(text) },
+      { _ = try keychain.get(text) { $0 } },
     ] as [() throws -> Void] {
       expectFailure(.invalidKey, within: .seconds(1), body)
     }
-    #expect(try keychain.keys().count == 2)
-    try keychain.removeAll()
-  }
-
-  @Test func keysAreBytes() throws {
-    try keychain.set("composed", key: "\u{e9}")
-    try keychain.set("decomposed", key: "e\u{301}")
-    try keychain.set("upper", key: "E")
-    try keychain.set("lower", key: "e")
-    #expect(try keychain.get("\u{e9}") == "composed")
-    #expect(try keychain.get("e\u{301}") == "decomposed")
-    #expect(try keychain.get("e") == "lower")
-    #expect(try keychain.keys().count == 4)
-    try keychain.removeAll()
-  }
-
-  @Test(arguments: [0, 1, 15, 16, 17, 4095, 4096, 65_537, 1 << 20, 4 << 20]) func data(_ count: Int) throws {
-    var random = SeededRandom(UInt64(count))
-    let data = Data(random.bytes(count))
-    try keychain.set(data, key: "k")
-    #expect(try keychain.getData("k") == data)
-    try keychain.removeAll()
-  }
-
-  @Test func sliceOfData() throws {
-    try keychain.set(Data([1, 2, 3, 4])[1..<3], key: "k")
-    #expect(try keychain.getData("k") == Data([2, 3]))
-    try keychain.removeAll()
-  }
-
-  @Test func dataThatIsNoText() throws {
-    let data = Data([0xff, 0xfe, 0])
-    try keychain.set(data, key: "k")
-    expectFailure(.conversion, within: .seconds(5)) { _ = try keychain.get("k") }
-    #expect(try keychain.getData("k") == data)
-    try keychain.set(Data("text".utf8), key: "k")
-    #expect(try keychain.get("k") == "text")
-    try keychain.removeAll()
-  }
-
-  @Test func replacing() throws {
-    for number in 0..<5 {
-      try keychain.set("text \(number)", key: "k")
-      try keychain.set(Data([UInt8(number)]), key: "k")
-      try keychain.label("label \(number)").comment("comment \(number)").set("text \(number)", key: "k")
+    for wrong in [
+      session.keychain(service: text), session.keychain(accessGroup: text), keychain.label(text),
+      keychain.comment(text), keychain.attributes(["name": text]), keychain.attributes([text: "value"]),
+    ] {
+      expectFailure(.invalidAttribute, within: .seconds(1)) { try wrong.set("x", key: "k") }
     }
-    #expect(try keychain.get("k") == "text 4")
+    #expect(try Set(keychain.keys()) == ["a", "key"])
+    try keychain.removeAll()
+  }
+
+  @Test func largeData() throws {
+    var random = SeededRandom(1)
+    let data = Data(random.bytes(4 << 20))
+    try keychain.set(data, key: "k")
+    #expect(try keychain.getData("k") == data)
+    try keychain.removeAll()
+  }
+
+  @Test func attributes() throws {
+    let before = Date()
+    try keychain.set("value", key: "key")
+    let attributes = try #require(try keychain.get("key") { $0 })
+    #expect(attributes.data == Data("value".utf8))
+    #expect(attributes.label == "\(keychain.service): key")
+    #expect(attributes.account == "key" && attributes.service == keychain.service)
+    #expect(attributes.accessGroup == nil && attributes.comment == nil)
+    #expect(attributes["service"] == keychain.service && attributes["nothing"] == nil)
+    let created = try #require(attributes.creationDate)
+    #expect(abs(created.timeIntervalSince(before)) < 60)
+    #expect(try #require(attributes.modificationDate) >= created)
+    #expect(try keychain.get("none") { $0?.data } == nil)
+    struct Own: Error {}
+    #expect(throws: Own.self) { try keychain.get("key") { _ in throw Own() } }
+
+    let url = try #require(URL(string: "https://\(keychain.service).example.com:8443/path?a=b"))
+    let options = Keychain(server: url, protocolType: .imaps, accessGroup: "group", authenticationType: .httpDigest)
+      .options
+    let internet = Keychain(options, store: session.store)
+    try internet.set("value", key: "user")
+    let other = try #require(try internet.get("user") { $0 })
+    #expect(other.server == url.host && other.port == 8443)
+    #expect(other["protocol"] == ProtocolType.imaps.rawValue)
+    #expect(other["authenticationType"] == AuthenticationType.httpDigest.rawValue)
+    #expect(other.accessGroup == "group" && other.service == nil)
+    #expect(other.label == "\(url.host ?? ""): user")
+    for keychain in [keychain, internet] { try keychain.removeAll() }
+  }
+
+  @Test func valuesOfAttributes() throws {
+    let values: [String: Any] = ["creator": "me", "isInvisible": true, "big": UInt64.max, "generic": Data([1, 2])]
+    try keychain.attributes(values).set("value", key: "k")
+    try keychain.attributes(["isInvisible": false]).set("second", key: "k")
+    let attributes = try #require(try keychain.get("k") { $0 })
+    #expect(attributes["creator"] == "me" && attributes["isInvisible"] == "false")
+    #expect(attributes["big"] == "18446744073709551615")
+    #expect(attributes["generic"] == Data([1, 2]).base64EncodedString())
+    for value in [1.5, Date(), ["list"], URL(fileURLWithPath: "/")] as [Any] {
+      let wrong = keychain.attributes(["name": value])
+      expectFailure(.invalidAttribute, within: .seconds(1)) { try wrong.set("value", key: "wrong") }
+      // The last one wins.
+      try wrong.attributes(["name": "text"]).set("value", key: "k")
+    }
+    #expect(try keychain.get("k") { $0?["name"] } == "text")
+    for name in ["service", "accessGroup", "key", "xdg:schema", "xdg:other", "class", "server", "port", ""] {
+      let reserved = keychain.attributes([name: "x"])
+      expectFailure(.invalidAttribute, within: .seconds(1)) { try reserved.set("value", key: "wrong") }
+      #expect(try reserved.get("k") == "value")
+    }
     #expect(try keychain.keys() == ["k"])
-    try keychain.remove("k")
-    #expect(try !keychain.contains("k"))
-    try keychain.remove("k")
+    try keychain.removeAll()
   }
 
-  /// Searches match a subset of attributes, so an item with more attributes must not be confused with another.
-  @Test func separateKeychains() throws {
-    let service = "test-\(UUID())"
-    let keychains = [
-      session.keychain(service: service),
-      session.keychain(service: service, accessGroup: "group"),
-      session.keychain(service: service, accessGroup: "group2"),
-      session.keychain(service: service + "2"),
-      session.keychain(service: service.uppercased()),
-      session.keychain(service: service + " "),
-    ]
-    for (number, keychain) in keychains.enumerated() { try keychain.set("\(number)", key: "k") }
-    for (number, keychain) in keychains.enumerated() {
-      #expect(try keychain.get("k") == "\(number)")
-      #expect(try keychain.keys() == ["k"])
-    }
-    for (number, keychain) in keychains.enumerated() {
+  @Test func publicInitializers() throws {
+    let name = "test-\(UUID())"
+    for keychain in [
+      Keychain(service: name), Keychain(service: name, accessGroup: "group"),
+      Keychain(service: name, accessGroup: String?.none),
+      Keychain(server: URL(string: "https://\(name).example.com")!, protocolType: .https),
+    ] {
+      try keychain.set("value", key: "k")
+      #expect(try keychain.get("k") == "value")
+      #expect(keychain.allKeys() == ["k"])
       try keychain.removeAll()
-      #expect(try keychain.get("k") == nil)
-      for (other, keychain) in keychains.enumerated() where other > number {
-        #expect(try keychain.get("k") == "\(other)")
-      }
     }
     // An empty access group counts as none.
-    try session.keychain(service: service, accessGroup: "").set("x", key: "k")
-    #expect(try keychains[0].get("k") == "x")
-    try keychains[0].removeAll()
+    try session.keychain(service: name, accessGroup: "").set("x", key: "k")
+    #expect(try session.keychain(service: name).get("k") == "x")
+    try session.keychain(service: name).removeAll()
+    let plain = Keychain(service: "s", accessGroup: "g")
+    #expect(plain.accessGroup == "g" && plain.itemClass == .genericPassword)
+    #expect(plain.options.waits.timeout == .seconds(5) && plain.options.waits.interactionTimeout == .seconds(60))
+    let internet = Keychain(server: URL(string: "https://a.b")!, protocolType: .https)
+    #expect(internet.itemClass == .internetPassword && internet.authenticationType == .default)
+    #expect(internet.server == URL(string: "https://a.b") && internet.service == "")
+    #expect("\(internet)" == "Keychain(server: https://a.b, protocolType: https)")
+    #expect(Keychain().service == Keychain(accessGroup: "g").service && !Keychain().service.isEmpty)
+    #expect(Set(ProtocolType.allCases.map(\.rawValue)).count == 31 && ProtocolType.https.rawValue == "htps")
+    #expect(Set(AuthenticationType.allCases.map(\.rawValue)).count == 8)
+    #expect(ItemClass(rawValue: "genp") == .genericPassword && ItemClass(rawValue: "inet") == .internetPassword)
+    #expect(ItemClass(rawValue: "x") == nil)
+  }
+
+  @Test func nothingPrintsTheSecret() throws {
+    let secret = "the-secret-\(UUID())"
+    try keychain.set(secret, key: "k")
+    let attributes = try #require(try keychain.get("k") { $0 })
+    var dumped = ""
+    dump(attributes, to: &dumped)
+    dump(keychain, to: &dumped)
+    let printed = "\(attributes) \(String(reflecting: attributes)) \(dumped) \(keychain)"
+    #expect(!printed.contains(secret))
+    #expect("\(keychain)" == "Keychain(service: \(keychain.service))")
+    try keychain.removeAll()
   }
 
   /// The service's own program or an older version may leave two items of one identity.
@@ -143,33 +158,22 @@ import Testing
     #expect(try exchange.search(identity).unlocked == [])
   }
 
-  @Test(arguments: ["a\0b", "\0"]) func namesWithNul(_ text: String) throws {
-    for wrong in [
-      session.keychain(service: text), session.keychain(accessGroup: text), keychain.label(text),
-      keychain.comment(text), keychain.attributes(["name": text]), keychain.attributes([text: "value"]),
-    ] {
-      expectFailure(.invalidAttribute, within: .seconds(1)) { try wrong.set("x", key: "k") }
-    }
-    #expect(try !keychain.contains("k"))
-  }
-
   /// Another program reads the package's items, and vice versa.
   @Test func independentReader() throws {
     let tool = URL(fileURLWithPath: "/usr/bin/secret-tool")
     try #require(FileManager.default.isExecutableFile(atPath: tool.path), "Install Debian's libsecret-tools.")
     var environment = ProcessInfo.processInfo.environment
     environment["DBUS_SESSION_BUS_ADDRESS"] = session.address
+    func lines(_ arguments: String...) throws -> String {
+      let attributes = ["service", keychain.service, "accessGroup", "", "key", "k"]
+      let child = try ChildProcess(tool, arguments + attributes, environment: environment, ending: .endOfInput)
+      let text = String(decoding: child.readToEnd(), as: UTF8.self)
+      #expect(child.end() == .exit(0))
+      return text
+    }
     try keychain.set("written here", key: "k")
-    let attributes = ["service", keychain.service, "accessGroup", "", "key", "k"]
-    #expect(try lines(of: tool, ["lookup"] + attributes, environment) == "written here")
-    #expect(try lines(of: tool, ["clear"] + attributes, environment) == "")
+    #expect(try lines("lookup") == "written here")
+    #expect(try lines("clear") == "")
     #expect(try keychain.get("k") == nil)
-  }
-
-  private func lines(of tool: URL, _ arguments: [String], _ environment: [String: String]) throws -> String {
-    let child = try ChildProcess(tool, arguments, environment: environment, ending: .endOfInput)
-    let text = String(decoding: child.readToEnd(), as: UTF8.self)
-    #expect(child.end() == .exit(0))
-    return text
   }
 }

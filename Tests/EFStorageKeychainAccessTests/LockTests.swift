@@ -8,26 +8,15 @@ import Testing
 @Suite struct LockTests {
   static let soon = Duration.seconds(5)
 
-  private static func calls(_ keychain: Keychain) -> [(String, () throws -> Void)] {
-    [
-      ("get", { _ = try keychain.get("k") }),
-      ("get attributes", { _ = try keychain.get("k") { $0 } }),
-      ("set", { try keychain.set("other", key: "k") }),
-      ("set new", { try keychain.set("other", key: "new") }),
-      ("remove", { try keychain.remove("k") }),
-      ("removeAll", { try keychain.removeAll() }),
-      ("keys", { _ = try keychain.keys() }),
-      ("items", { _ = try keychain.items() }),
-    ]
-  }
-
   @Test func lockedAndUnlocked() throws {
     let session = try KeyringSession()
     let keychain = session.keychain()
     try keychain.set("value", key: "k")
     try session.lock()
-    for (_, call) in Self.calls(keychain.authenticationUI(.fail)) { expectFailure(.locked, within: Self.soon, call) }
-    for (_, call) in Self.calls(keychain.interactionTimeout(.zero)) { expectFailure(.locked, within: Self.soon, call) }
+    for call in keychain.authenticationUI(.fail).everyCall { expectFailure(.locked, within: Self.soon, call) }
+    for call in keychain.interactionTimeout(.zero).everyCall { expectFailure(.locked, within: Self.soon, call) }
+    // No program can prompt.
+    for call in keychain.everyCall { expectFailure(.promptDismissed, within: Self.soon, call) }
     #expect(try keychain.contains("k"))
     #expect(try !keychain.contains("new"))
     try session.unlock()
@@ -52,16 +41,6 @@ import Testing
     #expect(try keychain.get("k") == "value")
   }
 
-  @Test func noPrompter() throws {
-    let session = try KeyringSession()
-    let keychain = session.keychain()
-    try keychain.set("value", key: "k")
-    try session.lock()
-    for (_, call) in Self.calls(keychain) { expectFailure(.promptDismissed, within: Self.soon, call) }
-    try session.unlock()
-    #expect(try keychain.get("k") == "value")
-  }
-
   /// The prompter never shows anything.
   @Test func prompterThatHangs() throws {
     let session = try KeyringSession(services: [
@@ -70,7 +49,7 @@ import Testing
     let keychain = session.keychain().interactionTimeout(.milliseconds(300))
     try keychain.set("value", key: "k")
     try session.lock()
-    for (_, call) in Self.calls(keychain) {
+    for call in keychain.everyCall {
       let (_, time) = expectFailure(.locked, within: Self.soon, call)
       #expect(time > .milliseconds(250))
     }

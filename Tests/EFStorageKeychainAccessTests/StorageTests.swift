@@ -60,7 +60,7 @@ import Testing
     #expect(reference.content == nil, sourceLocation: location)
   }
 
-  @Test func everyType() {
+  @Test func everyType() throws {
     roundTrips([true, false])
     roundTrips([Int.min, .max])
     roundTrips([Int8.min, .max])
@@ -81,18 +81,14 @@ import Testing
     roundTrips([NSString(string: "object")])
     roundTrips([NSNumber(value: 42)])
     roundTrips([String?.some("there")])
-  }
-
-  /// The service compares bytes; `==` on strings would treat these as equal.
-  @Test func namesAreBytes() throws {
-    let composed = EFStorageKeychainAccessRef<String>.forKey("caf\u{e9}", in: keychain)
-    let decomposed = EFStorageKeychainAccessRef<String>.forKey("cafe\u{301}", in: keychain)
-    composed.content = "one"
-    decomposed.content = "two"
-    #expect(composed.content == "one" && decomposed.content == "two")
-    #expect(Keychain(service: "caf\u{e9}") != Keychain(service: "cafe\u{301}"))
-    #expect(Keychain(service: "caf\u{e9}") == Keychain(service: "caf\u{e9}").label("label"))
-    #expect(Keychain(service: "a", accessGroup: "") == Keychain(service: "a"))
+    keychain.efStorage.flag = true
+    keychain.efStorage.mode = Mode.night
+    #expect(try keychain.get("flag") == "true" && keychain.get("mode") == "night")
+    @EFStorageKeychainAccess(forKey: "token", in: keychain) var token: String?
+    token = "secret"
+    #expect(try token == "secret" && keychain.get("token") == "secret")
+    token = nil
+    #expect(try token == nil && !keychain.contains("token"))
   }
 
   /// A default never replaces a concurrent write of another thread.
@@ -114,46 +110,6 @@ import Testing
     }
   }
 
-  @Test func oneDefaultIsStored() throws {
-    let keychain = keychain
-    for round in 0..<10 {
-      let found = Guarded<Set<Int>>([])
-      concurrently(4) { thread in
-        let property = EFStorageKeychainAccess(
-          wrappedValue: thread, forKey: "one\(round)", in: keychain, persistDefaultContent: true)
-        found { _ = $0.insert(property.wrappedValue) }
-      }
-      #expect(found.current.count == 1)
-    }
-    #expect(try keychain.keys().count == 10)
-  }
-
-  @Test func whatIsStoredIsTextWherePeopleExpectText() throws {
-    keychain.efStorage.flag = true
-    keychain.efStorage.mode = Mode.night
-    #expect(try keychain.get("flag") == "true" && keychain.get("mode") == "night")
-  }
-
-  @Test func properties() throws {
-    var failures: [EFStorageFailure.Kind] = []
-    @EFStorageKeychainAccess(forKey: "token", in: keychain) var token: String?
-    #expect(token == nil)
-    token = "secret"
-    #expect(try keychain.get("token") == "secret")
-    token = nil
-    #expect(try !keychain.contains("token"))
-    if let failure = _token._ref.lastFailure { failures.append(failure.kind) }
-    #expect(failures == [])
-
-    @EFStorageComposition(
-      EFStorageKeychainAccess(wrappedValue: false, forKey: "isNewUser", in: keychain),
-      EFStorageKeychainAccess(wrappedValue: true, forKey: "wasNewUser", in: keychain, persistDefaultContent: true))
-    var isNewUser: Bool
-    #expect(isNewUser)
-    isNewUser = false
-    #expect(try keychain.get("isNewUser") == "false" && keychain.get("wasNewUser") == "false")
-  }
-
   @Test func reportsHoldNoSecret() throws {
     let reports = Guarded<[String]>([])
     let observation = EFStorageFailure.observe { failure in
@@ -170,6 +126,7 @@ import Testing
   }
 
   @Test func sameItemsAreTheSameStorage() {
+    #expect(Keychain(service: "caf\u{e9}") != Keychain(service: "cafe\u{301}"))
     let one = Keychain(service: "a").label("label").timeout(.seconds(1))
     #expect(one == Keychain(service: "a") && one == Keychain(service: "a", accessGroup: ""))
     #expect(one != Keychain(service: "b") && one != Keychain(service: "a", accessGroup: "group"))
@@ -188,17 +145,5 @@ import Testing
     let reference: EFStorageKeychainAccessRef<Int> = Keychain.efStorage.number
     #expect(reference.content == 5 && reference.storage == keychain)
     #expect(Keychain.efStorage.number as Int? == 5)
-  }
-
-  @Test func threads() {
-    let reference = EFStorageKeychainAccessRef<Int>.forKey("threads", in: keychain)
-    reference.content = 0
-    concurrently(4) { thread in
-      for step in 0..<20 {
-        if thread == 0 { reference.content = step }
-        if reference.content == nil { Issue.record("nothing is read") }
-      }
-    }
-    #expect(reference.content == 19)
   }
 }

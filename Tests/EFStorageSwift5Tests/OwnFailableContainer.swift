@@ -1,7 +1,7 @@
 import EFStorageCore
 import Foundation
 
-// A container that may not be there, with Foundation.
+// A container that may not be there, written as EFStorage's documentation shows.
 
 public class Vault: EFFailableUnderlyingStorage {
   public static var isAvailable = true

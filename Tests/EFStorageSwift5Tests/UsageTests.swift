@@ -43,9 +43,6 @@ struct Settings {
   )
   var mixedType: String
 
-  @EFStorageDrawer(forKey: "drawer")
-  var drawer: String = "empty"
-
   @EFStorageVault(forKey: "vault", persistDefaultContent: true)
   var vault: Int = 7
 
@@ -89,10 +86,6 @@ struct UsageTests {
     #expect(settings.nobody == nil)
     settings.nobody = "somebody"
     #expect(settings.nobody == "somebody")
-    #expect(settings.drawer == "empty")
-    settings.drawer = "full"
-    #expect(Drawer.shared.contents["drawer"] == "full")
-    #expect(Settings().drawer == "full")
     #expect(Vault.efStorage.vault as Int? == 7)
   }
 
@@ -117,12 +110,6 @@ struct UsageTests {
     #expect(reference.content == false)
     #expect(reference === EFStorageUserDefaultsRef<Bool>.forKey("anotherKey", in: UserDefaults.standard))
     #expect(someReference.count == 3)
-
-    let drawer: EFStorageDrawerRef<String> = Drawer.efStorage.some
-    Drawer.efStorage.some = "content"
-    #expect(drawer.content == "content")
-    Drawer.shared.efStorage.some = nil as String?
-    #expect(drawer.content == nil)
   }
 
   @Test func migration() {

@@ -11,22 +11,6 @@ struct EdgeTests {
 
   init() throws { temporary = try TemporaryCache() }
 
-  @Test func settingReplacesWhatCannotBeRead() throws {
-    let failures = Guarded<[StorezFailure]>([])
-    let defaults = suite.store
-    defaults.onFailure = { failure in failures { $0.append(failure) } }
-    defaults.defaults.set("text", forKey: Weather.temperature.stringValue)
-    try defaults.throwing { $0.set(Weather.temperature, value: 21) }
-    #expect(try defaults.throwing { $0.get(Weather.temperature) } == 21)
-    let cached = temporary.store
-    cached.onFailure = { failure in failures { $0.append(failure) } }
-    try cached.cache.set("text", forKey: Weather.temperature.stringValue)
-    try cached.throwing { $0.set(Weather.temperature, value: 21) }
-    #expect(try cached.throwing { $0.get(Weather.temperature) } == 21)
-    // The handler receives the loss.
-    #expect(failures.current.map(\.code) == [.decoding, .decoding])
-  }
-
   /// A replaced value may hold the last reference to its owner, which clears the handler in its deinit.
   @Test func anOwnerMaySetTheHandlerAsItGoes() {
     let store = CacheStore()
@@ -59,21 +43,13 @@ struct EdgeTests {
     #expect(error?.code == .encoding && cached.get(key) == .some(.some(1)))
     cached.set(key, value: .none)
     #expect(cached.get(key) == .some(.some(9)))
-  }
-
-  @Test func nilsInADictionary() throws {
-    let key = Key<Animals, [String: Int?]>(id: "entries", defaultValue: [:])
+    let entries = Key<Animals, [String: Int?]>(id: "entries", defaultValue: [:])
     let value: [String: Int?] = ["a": 1, "b": nil]
-    let memory = CacheStore()
-    memory.set(key, value: value)
-    #expect(memory.get(key) == value)
-    suite.store.set(key, value: value)
-    #expect(suite.store.get(key) == value)
-    temporary.store.set(key, value: value)
-    #expect(temporary.store.get(key) == value)
+    defaults.set(entries, value: value)
+    cached.set(entries, value: value)
     try temporary.cache.flush()
     temporary.cache.memory.removeAll()
-    #expect(temporary.store.get(key) == value)
+    #expect(defaults.get(entries) == value && cached.get(entries) == value)
   }
 
   @Test func namesAreBytes() throws {
@@ -119,36 +95,5 @@ struct EdgeTests {
     // A suite has no such list.
     suite.store.set(key, value: "text")
     #expect(suite.store.get(key) == "text")
-  }
-
-  /// Storing the new value and removing the old one is atomic, so there is nothing to repeat.
-  @Test func aMigrationIsOneStep() throws {
-    let store = temporary.store
-    try store.cache.set(7, forKey: "old")
-    let changes = Guarded<[Int]>([])
-    struct Watching: KeyType, Sendable {
-      typealias NamespaceType = Animals
-      let stringValue = "animals:new"
-      let defaultValue = 0
-      let note: @Sendable () -> Void
-      func didChange(_ oldValue: Int, newValue: Int) { note() }
-    }
-    let cache = store.cache
-    let key = Watching { changes { $0.append(cache.containsObject(forKey: "old") ? 1 : 0) } }
-    store.migrate([.init(to: key, from: "old", as: Int.self) { $0 }])
-    #expect(changes.current == [0])
-    // A removed value does not come back.
-    store.set(key, value: 8)
-    try cache.removeValue(forKey: key)
-    store.migrate([.init(to: key, from: "old", as: Int.self) { $0 }])
-    #expect(store.get(key) == 0)
-
-    suite.store.defaults.set(7, forKey: "old")
-    let defaults = suite.store.defaults
-    nonisolated(unsafe) let shared = defaults
-    changes { $0 = [] }
-    let plain = Watching { changes { $0.append(shared.object(forKey: "old") == nil ? 0 : 1) } }
-    suite.store.migrate([.init(to: plain, from: "old") { $0 as? Int }])
-    #expect(changes.current == [0] && suite.store.get(plain) == 7)
   }
 }

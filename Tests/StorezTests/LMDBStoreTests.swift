@@ -14,22 +14,6 @@ struct LMDBStoreTests {
 
   struct Note: Codable, Equatable, Sendable, LMDBCacheStorable { var text: String }
 
-  @Test func valuesAreTheEntriesOfTheCache() throws {
-    store.set(Weather.temperature, value: 21.5)
-    #expect(try cache.value(Double.self, forKey: "weather:temp") == 21.5)
-    try cache.set(22.5, forKey: "weather:temp")
-    #expect(store.get(Weather.temperature) == 22.5)
-    let note = Key<Weather, Note?>(id: "note", defaultValue: nil)
-    store.set(note, value: Note(text: "sunny"))
-    #expect(try cache.value(Note.self, forKey: "weather:note") == Note(text: "sunny"))
-    store.set(note, nil)
-    #expect(try !cache.contains("weather:note"))
-    let number = Key<Weather, NSNumber?>(id: "number", defaultValue: nil)
-    store.set(number, value: 4)
-    #expect(store.get(number) == 4)
-    #expect(try cache.object(forKey: "weather:number") as? NSNumber == 4)
-  }
-
   @Test func theyOutliveTheProcess() throws {
     store.set(Kittens.tom, value: 1)
     store.set(Cats.lion, value: "Aslan")
@@ -41,64 +25,6 @@ struct LMDBStoreTests {
     #expect(reopened.get(Cats.lion) == "Aslan")
     #expect(reopened.get(key) == Words("a", "b"))
     try reopened.cache.close()
-  }
-
-  @Test func keysNameEntriesOfTheCacheItself() throws {
-    #expect(try cache.value(forKey: Weather.temperature) == 0)
-    try cache.set(3.5, forKey: Weather.temperature)
-    #expect(try cache.value(forKey: Weather.temperature) == 3.5)
-    #expect(try cache.value(forKey: Weather.city) == nil)
-    try cache.set("Rome", forKey: Weather.city)
-    #expect(try cache.value(forKey: Weather.city) == "Rome")
-    #expect(try cache.contains(Weather.city) && cache.contains(Weather.city))
-    try cache.set(nil, forKey: Weather.city)
-    #expect(try !cache.contains(Weather.city) && !cache.contains(Weather.city))
-    try cache.removeValue(forKey: Weather.temperature)
-    #expect(store.get(Weather.temperature) == 0)
-  }
-
-  @Test func aKeyNamesAProperty() throws {
-    final class Station {
-      @EFStorageLMDBCache var temperature: Double
-      @EFStorageLMDBCache var city: String?
-      @EFStorageLMDBCache var note: LMDBStoreTests.Note
-
-      init(_ cache: LMDBCache) {
-        _temperature = EFStorageLMDBCache(Weather.temperature, in: cache)
-        _city = EFStorageLMDBCache(Weather.city, in: cache)
-        _note = EFStorageLMDBCache(
-          Key<Weather, LMDBStoreTests.Note>(id: "note", defaultValue: LMDBStoreTests.Note(text: "none")), in: cache,
-          expires: .after(.seconds(60)))
-      }
-    }
-    let station = Station(cache)
-    #expect(station.temperature == 0)
-    store.set(Weather.temperature, value: 20)
-    #expect(station.temperature == 20)
-    station.temperature += 1
-    #expect(store.get(Weather.temperature) == 21)
-    station.city = "Oslo"
-    #expect(store.get(Weather.city) == "Oslo")
-    station.city = nil
-    // Null is stored, and reads as no value.
-    #expect(try cache.contains(Weather.city))
-    #expect(try store.throwing { $0.get(Weather.city) } == nil)
-    #expect(station.note == Note(text: "none"))
-    station.note = Note(text: "some")
-    #expect(store.get(Key<Weather, Note?>(id: "note", defaultValue: nil)) == Note(text: "some"))
-  }
-
-  @Test func aPropertyIsDeclaredWithAKey() throws {
-    let previous = LMDBCache.defaultForEFStorage
-    defer { LMDBCache.defaultForEFStorage = previous }
-    LMDBCache.defaultForEFStorage = cache
-    struct Station {
-      @EFStorageLMDBCache(Weather.temperature)
-      var temperature: Double
-    }
-    let station = Station()
-    station.temperature = 12
-    #expect(store.get(Weather.temperature) == 12)
   }
 
   @Test func aNamespaceIsARange() throws {
@@ -115,6 +41,12 @@ struct LMDBStoreTests {
     #expect(store.count(in: Animals.self) == 1)
     #expect(store.get(Cats.lion) == nil)
     #expect(store.get(Animals.count) == 1)
+    // The cache takes keys too.
+    #expect(try cache.contains(Animals.count) && !cache.contains(Cats.lion))
+    try cache.set(nil, forKey: Cats.lion)
+    try cache.removeValue(forKey: Weather.temperature)
+    #expect(store.get(Weather.temperature) == 0)
+    store.set(Weather.temperature, value: 3)
     store.removeAll(in: Animals.self)
     #expect(store.count(in: GlobalNamespace.self) == 2)
     #expect(try cache.contains("animalsx"))

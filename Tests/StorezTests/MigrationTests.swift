@@ -8,30 +8,6 @@ struct MigrationTests {
   let suite = TemporarySuite()
   var store: UserDefaultsStore { suite.store }
 
-  @Test func theOldValueIsMovedWithAllHooks() {
-    let recorder = Recorder()
-    Recorder.$current.withValue(recorder) {
-      let key = RecordingKey(stringValue: "new", defaultValue: 0)
-      store.defaults.set("12", forKey: "old")
-      let migration = UserDefaultsStore.Migration(to: key, from: "old") { ($0 as? String).flatMap { Int($0) } }
-      store.migrate([migration])
-      #expect(store.get(key) == 12)
-      #expect(store.defaults.object(forKey: "old") == nil)
-      #expect(recorder.taken == ["process 0 12", "will 0 12 ", "pre", "post", "did 0 12 "])
-      // A second migration does nothing.
-      store.migrate([migration])
-      #expect(recorder.taken == [])
-    }
-  }
-
-  @Test func aNewerValueIsNotOverwritten() {
-    store.defaults.set("old", forKey: "old")
-    store.set(Weather.city, value: "new")
-    store.migrate([UserDefaultsStore.Migration(to: Weather.city, from: "old") { $0 as? String }])
-    #expect(store.get(Weather.city) == "new")
-    #expect(store.defaults.string(forKey: "old") == "old")
-  }
-
   /// Where a write happens during a migration.
   enum Moment: CaseIterable { case closure, processChange, willChange }
 
@@ -60,89 +36,100 @@ struct MigrationTests {
     return recorder.taken
   }
 
-  @Test(arguments: Moment.allCases) func whatIsStoredMeanwhileIsNewer(_ moment: Moment) throws {
-    let store = store
-    store.defaults.set("old", forKey: "old")
-    let notes = migrating(at: moment) {
-      store.defaults.set("newer", forKey: "new")
-    } _: { key, other in
-      let migration = UserDefaultsStore.Migration(to: key, from: "old") { _ in
-        other()
-        return "migrated"
-      }
-      #expect(throws: Never.self) { try store.throwing { $0.migrate([migration]) } }
-    }
-    #expect(notes == (moment == .closure ? [] : ["process  migrated", "will  migrated ", "pre"]))
-    #expect(store.defaults.string(forKey: "new") == "newer")
-    #expect(store.defaults.string(forKey: "old") == "old")
+  enum Kind: CaseIterable { case defaults, cache }
+
+  /// A store with the raw values under names.
+  private struct Place: Sendable {
+    let setText: @Sendable (String, String) throws -> Void
+    let setNumber: @Sendable (Int, String) throws -> Void
+    let text: @Sendable (String) throws -> String?
+    let number: @Sendable (String) throws -> Int?
+    /// Migrates a number to a text; calls the closure before it is converted.
+    let migrate: @Sendable (RecordingKey<String>, String, @escaping @Sendable () -> Void) throws -> Void
   }
 
-  @Test(arguments: Moment.allCases) func whatIsStoredInACacheMeanwhileIsNewer(_ moment: Moment) throws {
-    let temporary = try TemporaryCache()
-    let (cache, store) = (temporary.cache, temporary.store)
-    try cache.set(7, forKey: "old")
-    let notes = migrating(at: moment) {
-      do { try cache.set("newer", forKey: "new") } catch { Issue.record(error) }
-    } _: { key, other in
-      let migration = LMDBStore.Migration(to: key, from: "old", as: Int.self) { number in
-        other()
-        return "\(number)"
-      }
-      #expect(throws: Never.self) { try store.throwing { $0.migrate([migration]) } }
+  private func place(_ kind: Kind) throws -> Place {
+    if kind == .cache {
+      let temporary = try TemporaryCache()
+      let cache = temporary.cache
+      return Place(
+        setText: { try cache.set($0, forKey: $1) }, setNumber: { try cache.set($0, forKey: $1) },
+        text: { try cache.value(String.self, forKey: $0) }, number: { try cache.value(Int.self, forKey: $0) },
+        migrate: { key, old, other in
+          let migration = LMDBStore.Migration(to: key, from: old, as: Int.self) { number in
+            other()
+            return "\(number)"
+          }
+          try temporary.store.throwing { $0.migrate([migration]) }
+        })
+    }
+    let store = store
+    return Place(
+      setText: { store.defaults.set($0, forKey: $1) }, setNumber: { store.defaults.set($0, forKey: $1) },
+      text: { store.get(Key<GlobalNamespace, String?>(id: $0, defaultValue: nil)) },
+      number: { store.defaults.object(forKey: $0) as? Int },
+      migrate: { key, old, other in
+        let migration = UserDefaultsStore.Migration(to: key, from: old) { value in
+          other()
+          return (value as? Int).map { "\($0)" }
+        }
+        try store.throwing { $0.migrate([migration]) }
+      })
+  }
+
+  @Test(arguments: Kind.allCases) func anOldValueIsMovedWithAllHooks(_ kind: Kind) throws {
+    let place = try place(kind)
+    let recorder = Recorder()
+    try Recorder.$current.withValue(recorder) {
+      var key = RecordingKey(stringValue: "new", defaultValue: "")
+      // Storing the new value and removing the old one is one step.
+      key.read = { (try? place.number("old")) == nil ? "gone" : "there" }
+      try place.setNumber(7, "old")
+      try place.migrate(key, "old") {}
+      #expect(try place.text("new") == "7" && place.number("old") == nil)
+      #expect(recorder.taken == ["process  7", "will  7 there", "pre", "post", "did  7 gone"])
+      // A newer value is not overwritten.
+      try place.setNumber(8, "old")
+      try place.migrate(key, "old") {}
+      #expect(try place.text("new") == "7" && place.number("old") == 8)
+      #expect(recorder.taken == [])
+    }
+  }
+
+  @Test(arguments: Kind.allCases, Moment.allCases)
+  func aValueThatIsStoredDuringAMigrationIsNewer(_ kind: Kind, _ moment: Moment) throws {
+    let place = try place(kind)
+    let store: @Sendable () -> Void = {
+      do { try place.setText("newer", "new") } catch { Issue.record(error) }
+    }
+    try place.setNumber(7, "old")
+    let notes = migrating(at: moment, store: store) { key, other in
+      #expect(throws: Never.self) { try place.migrate(key, "old", other) }
     }
     #expect(notes == (moment == .closure ? [] : ["process  7", "will  7 ", "pre"]))
-    #expect(try cache.value(String.self, forKey: "new") == "newer")
-    #expect(try cache.value(Int.self, forKey: "old") == 7)
+    #expect(try place.text("new") == "newer" && place.number("old") == 7)
+    // In place, over a value of another type.
+    try place.setNumber(7, "new")
+    let others = migrating(at: moment, store: store) { key, other in try? place.migrate(key, "new", other) }
+    #expect(!others.contains("post"))
+    #expect(try place.text("new") == "newer")
   }
 
   /// A newer value under the old name is neither replaced nor removed.
-  @Test(arguments: Moment.allCases) func anOldValueThatIsWrittenMeanwhileStays(_ moment: Moment) throws {
-    let temporary = try TemporaryCache()
-    let (cache, store) = (temporary.cache, temporary.store)
-    let write: @Sendable () -> Void = {
-      do { try cache.set(8, forKey: "old") } catch { Issue.record(error) }
-    }
-    try cache.set(7, forKey: "old")
-    _ = migrating(at: moment, store: write) { key, other in
-      store.migrate([
-        LMDBStore.Migration(to: key, from: "old", as: Int.self) { number in
-          other()
-          return "\(number)"
-        }
-      ])
-    }
-    #expect(try cache.value(String.self, forKey: "new") == "7")
-    #expect(try cache.value(Int.self, forKey: "old") == 8)
-    try cache.set(7, forKey: "new")
-    let rewrite: @Sendable () -> Void = {
-      do { try cache.set(8, forKey: "new") } catch { Issue.record(error) }
-    }
-    let notes = migrating(at: moment, store: rewrite) { key, other in
-      store.migrate([
-        LMDBStore.Migration(to: key, from: "new", as: Int.self) { number in
-          other()
-          return "\(number)"
-        }
-      ])
-    }
-    #expect(!notes.contains("post"))
-    #expect(try cache.value(Int.self, forKey: "new") == 8)
-  }
-
-  @Test(arguments: Moment.allCases) func whatCanBeReadMeanwhileIsNotReplaced(_ moment: Moment) throws {
-    let store = store
-    store.defaults.set(5, forKey: "new")
-    let notes = migrating(at: moment) {
-      store.defaults.set("newer", forKey: "new")
-    } _: { key, other in
-      let migration = UserDefaultsStore.Migration(to: key, from: "new") { _ in
-        other()
-        return "migrated"
+  @Test(arguments: Moment.allCases) func anOldValueThatIsWrittenDuringAMigrationStays(_ moment: Moment) throws {
+    let place = try place(.cache)
+    for new in ["new", "old"] {
+      try place.setNumber(7, "old")
+      let notes = migrating(at: moment) {
+        do { try place.setNumber(8, "old") } catch { Issue.record(error) }
+      } _: { key, other in
+        var key = key
+        key.stringValue = new
+        try? place.migrate(key, "old", other)
       }
-      store.migrate([migration])
+      #expect(try place.number("old") == 8)
+      if new == "new" { #expect(try place.text("new") == "7") } else { #expect(!notes.contains("post")) }
     }
-    #expect(!notes.contains("post"))
-    #expect(store.defaults.string(forKey: "new") == "newer")
   }
 
   @Test func aNilIsNoValueOverANewerOne() {
@@ -190,24 +177,10 @@ struct MigrationTests {
     #expect(store.get(object) == NSDate(timeIntervalSinceReferenceDate: 2))
   }
 
-  @Test func entriesOfACacheAreMoved() throws {
+  @Test func otherTypesOfACache() throws {
     let temporary = try TemporaryCache()
     let (cache, store) = (temporary.cache, temporary.store)
-    try cache.set(7, forKey: "old")
-    let recorder = Recorder()
-    try Recorder.$current.withValue(recorder) {
-      let key = RecordingKey(stringValue: "new", defaultValue: "")
-      let migration = LMDBStore.Migration(to: key, from: "old", as: Int.self) { String($0) }
-      store.migrate([migration])
-      #expect(store.get(key) == "7")
-      #expect(try !cache.contains("old"))
-      #expect(recorder.taken == ["process  7", "will  7 ", "pre", "post", "did  7 "])
-      try cache.set(8, forKey: "old")
-      store.migrate([migration])
-      #expect(store.get(key) == "7")
-      #expect(try cache.contains("old"))
-      #expect(recorder.taken == [])
-    }
+    try cache.set(8, forKey: "old")
     let words = Key<Weather, Words?>(id: "words", defaultValue: nil)
     store.migrate([.init(to: words, from: "old", as: Int.self) { Words("number", String($0)) }])
     #expect(store.get(words) == Words("number", "8"))

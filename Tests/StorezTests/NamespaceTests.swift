@@ -32,34 +32,25 @@ struct NamespaceTests {
     #expect(Deep.key == "animals:cats:kittens:deep")
     #expect(Kittens.tom.stringValue == "animals:cats:kittens:tom")
     #expect(Key<GlobalNamespace, Int?>(id: "key", defaultValue: nil).stringValue == "key")
-  }
-
-  @Test func oneThatIsNestedInItselfHasAName() {
-    #expect(Hen.key == "egg:hen")
-    #expect(Egg.key == "hen:egg")
-  }
-
-  @Test func theNameFollowsTheIdentifier() {
+    // Namespaces that are nested in themselves.
+    #expect(Hen.key == "egg:hen" && Egg.key == "hen:egg")
     var key = Cats.lion
     key.id = "tiger"
     #expect(key.stringValue == "animals:cats:tiger")
+    func wrapped<N: Nullable>(_ value: N) -> N.UnderlyingType? { value.wrappedValue }
+    #expect(wrapped(Int?.some(3)) == 3 && wrapped(Int?.none) == nil)
   }
 
-  @Test func whatIsNotImplementedDoesNothing() {
+  /// Every hook has a default.
+  @Test func aKeyNeedsNoHooks() {
     struct Plain: KeyType {
       typealias NamespaceType = GlobalNamespace
       typealias ValueType = Int
       var stringValue: String { "key" }
       var defaultValue: Int { 0 }
     }
-    #expect(Plain().processChange(0, newValue: 1) == 1)
-    Plain().willChange(0, newValue: 1)
-    Plain().didChange(0, newValue: 1)
-  }
-
-  @Test func anOptionalIsNullable() {
-    func wrapped<N: Nullable>(_ value: N) -> N.UnderlyingType? { value.wrappedValue }
-    #expect(wrapped(Int?.some(3)) == 3)
-    #expect(wrapped(Int?.none) == nil)
+    let store = CacheStore()
+    store.set(Plain(), value: 1)
+    #expect(store.get(Plain()) == 1)
   }
 }

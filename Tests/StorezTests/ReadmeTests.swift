@@ -61,11 +61,22 @@ private struct MyKey<G: Namespace, V>: KeyType {
 struct ReadmeTests {
   let suite = TemporarySuite()
 
-  @Test func theService() {
+  @Test func values() {
     let service = WeatherService(store: suite.store)
     #expect(service.temperature == 0)
     service.weatherUpdate(temperature: 21)
     #expect(service.temperature == 21)
+
+    let store = suite.store
+    let key = Key<GlobalNamespace, Int?>(id: "key", defaultValue: nil)
+    store.set(key, value: 8)
+    #expect(store.get(key) == 8)
+    store.clear()
+    #expect(store.get(key) == nil)
+    let nonnull = Key<GlobalNamespace, String>(id: "nonnull", defaultValue: "!")
+    #expect(store.get(nonnull).isEmpty == false)
+    store.set(nonnull, value: "")
+    #expect(store.get(nonnull).isEmpty == true)
   }
 
   @Test func names() {
@@ -75,25 +86,6 @@ struct ReadmeTests {
     #expect(cat.stringValue == "animals:cats:lion")
     BigCats().preCommitHook()
     BigCats().postCommitHook()
-  }
-
-  @Test func values() {
-    let store = suite.store
-    let key = Key<GlobalNamespace, Int?>(id: "key", defaultValue: nil)
-    store.set(key, value: 8)
-    #expect(store.get(key) == 8)
-    store.clear()
-    #expect(store.get(key) == nil)
-
-    let nullable = Key<GlobalNamespace, String?>(id: "nullable", defaultValue: nil)
-    #expect(store.get(nullable)?.isEmpty == nil)
-    store.set(nullable, value: "")
-    #expect(store.get(nullable)?.isEmpty == true)
-
-    let nonnull = Key<GlobalNamespace, String>(id: "nonnull", defaultValue: "!")
-    #expect(store.get(nonnull).isEmpty == false)
-    store.set(nonnull, value: "")
-    #expect(store.get(nonnull).isEmpty == true)
   }
 
   @Test func customObjects() {
@@ -125,46 +117,5 @@ struct ReadmeTests {
     CacheStore().set(key, value: 1)
     #expect(count.current == 2)
     NotificationCenter.default.removeObserver(observer)
-  }
-
-  /// Both spellings of Storez 5: a dictionary for user defaults, any object for the cache.
-  struct Titled: Equatable, UserDefaultsConvertible, CacheConvertible {
-    var title: String
-    var year: Int
-
-    static func decode(userDefaultsValue value: NSDictionary) -> Titled? {
-      return Titled(
-        title: value["title"] as! String,
-        year: value["year"] as! Int
-      )
-    }
-
-    var encodeForUserDefaults: NSDictionary? {
-      return [
-        "title": title,
-        "year": year,
-      ]
-    }
-
-    static func decode(cacheValue value: AnyObject) -> Titled? {
-      return decode(userDefaultsValue: value as! NSDictionary)
-    }
-
-    var encodeForCache: AnyObject? {
-      return encodeForUserDefaults
-    }
-  }
-
-  @Test func convertibles() {
-    let key = Key<GlobalNamespace, Titled?>(id: "titled", defaultValue: nil)
-    let value = Titled(title: "Sherlock Holmes", year: 1886)
-    suite.store.set(key, value: value)
-    #expect(suite.store.get(key) == value)
-    let cache = CacheStore()
-    cache.set(key, value: value)
-    #expect(cache.get(key) == value)
-    let object = Key<GlobalNamespace, NSDate?>(id: "date", defaultValue: nil)
-    cache.set(object, value: NSDate(timeIntervalSinceReferenceDate: 100))
-    #expect(cache.get(object) == NSDate(timeIntervalSinceReferenceDate: 100))
   }
 }

@@ -15,47 +15,67 @@ import Testing
     func encode(with coder: NSCoder) {}
   }
 
-  @Test func codableValues() {
-    let test = Key<GlobalNamespace, Test>(id: "codable", defaultValue: Test(x: 0))
-    #expect(store.get(test) == Test(x: 0))
-    store.set(test, value: Test(x: 9))
-    #expect(store.get(test) == Test(x: 9))
-    let date = Key<GlobalNamespace, Date?>(id: "date", defaultValue: nil)
-    store.set(date, Date(timeIntervalSinceReferenceDate: 0.125))
-    #expect(store.get(date) == Date(timeIntervalSinceReferenceDate: 0.125))
-    let data = Key<GlobalNamespace, Data>(id: "data", defaultValue: Data())
-    store.set(data, value: Data("[\"AAAA\"]".utf8))
-    #expect(store.get(data) == Data("[\"AAAA\"]".utf8))
-    let numbers = Key<GlobalNamespace, [Double]>(id: "numbers", defaultValue: [])
-    store.set(numbers, value: [1.5, .infinity])
-    #expect(store.get(numbers) == [1.5, .infinity])
-    let nested = Key<GlobalNamespace, [[Int]]>(id: "nested", defaultValue: [[1]])
-    store.set(nested, value: [])
-    #expect(store.get(nested) == [])
+  /// Stores a value, and compares the form that others wrote.
+  private func check<V: Codable & Equatable>(_ value: V, default other: V, foreign: Any? = nil) {
+    let key = Key<GlobalNamespace, V>(id: UUID().uuidString, defaultValue: other)
+    #expect(store.get(key) == other)
+    store.set(key, value: value)
+    #expect(store.get(key) == value)
+    if let foreign {
+      store.defaults.set(foreign, forKey: key.stringValue)
+      #expect(store.get(key) == value)
+    }
   }
 
-  @Test func objects() {
-    let array = Key<GlobalNamespace, NSArray>(id: "array", defaultValue: [1])
-    #expect(store.get(array) == [1])
-    store.set(array, value: [1, 2, 3] as NSArray)
-    #expect(store.get(array) == [1, 2, 3] as NSArray)
-    let date = Key<GlobalNamespace, NSDate?>(id: "date", defaultValue: nil)
-    store.set(date, value: NSDate(timeIntervalSinceReferenceDate: 500))
-    #expect(store.get(date) == NSDate(timeIntervalSinceReferenceDate: 500))
-    store.set(date, nil)
-    #expect(store.get(date) == nil)
-    let uuid = Key<GlobalNamespace, NSUUID?>(id: "uuid", defaultValue: nil)
-    let value = NSUUID()
-    store.set(uuid, value: value)
-    #expect(store.get(uuid) == value)
-    let data = Key<GlobalNamespace, NSData?>(id: "data", defaultValue: nil)
-    store.set(data, value: NSData(data: Data([1, 2])))
-    #expect(store.get(data) == NSData(data: Data([1, 2])))
+  private func check<V: NSObject & NSCoding>(object value: V, default other: V) {
+    let id = UUID().uuidString
+    let key = Key<GlobalNamespace, V>(id: id, defaultValue: other)
+    #expect(store.get(key) == other)
+    store.set(key, value: value)
+    let optional = Key<GlobalNamespace, V?>(id: id, defaultValue: nil)
+    #expect(store.get(key) == value && store.get(optional) == value)
+    store.set(optional, nil)
+    #expect(store.get(optional) == nil)
+  }
+
+  @Test func valuesComeBack() throws {
+    check(Test(x: 9), default: Test(x: 0), foreign: Data("[{\"x\":9}]".utf8))
+    check(Date(timeIntervalSinceReferenceDate: 0.125), default: Date.distantPast)
+    check(Data("[\"AAAA\"]".utf8), default: Data())
+    check([1.5, .infinity], default: [Double]())
+    check([[Int]](), default: [[1]])
+    check([1, 2], default: [], foreign: [1, 2])
+    check(3, default: 2, foreign: 3)
+    check("text", default: "no", foreign: "text")
+    check(9.5, default: 0, foreign: Data("[9.5]".utf8))
+    check(object: NSArray(array: [1, 2, 3]), default: [1])
+    check(object: NSDate(timeIntervalSinceReferenceDate: 500), default: NSDate())
+    check(object: NSUUID(), default: NSUUID())
+    check(object: NSData(data: Data([1, 2])), default: NSData())
     // A type of both kinds uses its coder.
     let both = Key<GlobalNamespace, Both?>(id: "both", defaultValue: nil)
     store.set(both, value: Both("text"))
     #expect(store.get(both)?.text == "text")
     #expect((store.defaults.object(forKey: "both") as? Data)?.starts(with: "bplist".utf8) == true)
+    // Objects are read as Swift types.
+    let number = Key<GlobalNamespace, NSNumber>(id: "number", defaultValue: 0)
+    store.set(number, value: NSNumber(value: 1.25))
+    #expect(store.get(Key<GlobalNamespace, Double>(id: "number", defaultValue: 2)) == 1.25)
+    #expect(store.get(Key<GlobalNamespace, Float?>(id: "number", defaultValue: nil)) == 1.25)
+    store.set(number, value: NSNumber(value: true))
+    #expect(store.get(Key<GlobalNamespace, Bool>(id: "number", defaultValue: false)))
+    store.set(Key<GlobalNamespace, NSString>(id: "string", defaultValue: ""), value: NSString("yes"))
+    #expect(store.get(Key<GlobalNamespace, String?>(id: "string", defaultValue: nil)) == "yes")
+    let date = NSDate(timeIntervalSinceReferenceDate: 20)
+    store.set(Key<GlobalNamespace, NSDate>(id: "date", defaultValue: date), value: date)
+    #expect(
+      store.get(Key<GlobalNamespace, Date>(id: "date", defaultValue: Date()))
+        == Date(timeIntervalSinceReferenceDate: 20))
+    // The original's form of nil.
+    store.defaults.set(Data("[null]".utf8), forKey: "null")
+    #expect(store.get(Key<GlobalNamespace, Test?>(id: "null", defaultValue: nil)) == nil)
+    store.set(Key<GlobalNamespace, Test>(id: "test", defaultValue: Test(x: 0)), value: Test(x: 5))
+    #expect(store.defaults.data(forKey: "test") == Data("[{\"x\":5}]".utf8))
   }
 
   @Test func valuesThatWouldNotBeReadBackAreReported() throws {
@@ -93,35 +113,6 @@ import Testing
       #expect(try temporary.store.throwing { $0.get(key) } != nil)
     }
   #endif
-
-  @Test func whatWasStoredAsObjectsIsReadAsSwiftTypes() {
-    store.set(Key<GlobalNamespace, NSNumber>(id: "int", defaultValue: 0), value: NSNumber(value: 3))
-    store.set(Key<GlobalNamespace, NSNumber>(id: "double", defaultValue: 0), value: NSNumber(value: 1.25))
-    store.set(Key<GlobalNamespace, NSNumber>(id: "bool", defaultValue: 0), value: NSNumber(value: true))
-    store.set(Key<GlobalNamespace, NSString>(id: "string", defaultValue: ""), value: NSString("yes"))
-    let date = NSDate(timeIntervalSinceReferenceDate: 20)
-    store.set(Key<GlobalNamespace, NSDate>(id: "date", defaultValue: date), value: date)
-    #expect(store.get(Key<GlobalNamespace, Int>(id: "int", defaultValue: 2)) == 3)
-    #expect(store.get(Key<GlobalNamespace, Int?>(id: "int", defaultValue: nil)) == 3)
-    #expect(store.get(Key<GlobalNamespace, Double>(id: "double", defaultValue: 2)) == 1.25)
-    #expect(store.get(Key<GlobalNamespace, Float>(id: "double", defaultValue: 2)) == 1.25)
-    #expect(store.get(Key<GlobalNamespace, Bool>(id: "bool", defaultValue: false)))
-    #expect(store.get(Key<GlobalNamespace, String>(id: "string", defaultValue: "no")) == "yes")
-    #expect(store.get(Key<GlobalNamespace, String?>(id: "string", defaultValue: nil)) == "yes")
-    #expect(
-      store.get(Key<GlobalNamespace, Date>(id: "date", defaultValue: Date()))
-        == Date(timeIntervalSinceReferenceDate: 20))
-  }
-
-  @Test func whatOthersWroteAsItIsIsRead() {
-    store.defaults.set(3, forKey: "int")
-    store.defaults.set("text", forKey: "string")
-    store.defaults.set([1, 2], forKey: "array")
-    #expect(store.get(Key<GlobalNamespace, Int>(id: "int", defaultValue: 0)) == 3)
-    #expect(store.get(Key<GlobalNamespace, NSNumber?>(id: "int", defaultValue: nil)) == 3)
-    #expect(store.get(Key<GlobalNamespace, String?>(id: "string", defaultValue: nil)) == "text")
-    #expect(store.get(Key<GlobalNamespace, [Int]>(id: "array", defaultValue: [])) == [1, 2])
-  }
 
   @Test func dataThatOthersWroteAsItIsIsRead() throws {
     let archive = try NSKeyedArchiver.archivedData(withRootObject: NSString("text"), requiringSecureCoding: false)
@@ -175,30 +166,6 @@ import Testing
     #expect(try store.throwing { $0.get(key) } == 22)
   }
 
-  @Test func whatTheOriginalWroteIsRead() throws {
-    store.defaults.set(Data("[9.5]".utf8), forKey: "double")
-    store.defaults.set(Data("[{\"x\":4}]".utf8), forKey: "test")
-    store.defaults.set(Data("[null]".utf8), forKey: "null")
-    #expect(store.get(Key<GlobalNamespace, Double>(id: "double", defaultValue: 0)) == 9.5)
-    #expect(store.get(Key<GlobalNamespace, Test?>(id: "test", defaultValue: nil)) == Test(x: 4))
-    #expect(store.get(Key<GlobalNamespace, Test?>(id: "null", defaultValue: nil)) == nil)
-    // The store also reads its own form.
-    store.set(Key<GlobalNamespace, Test>(id: "test", defaultValue: Test(x: 0)), value: Test(x: 5))
-    #expect(store.defaults.data(forKey: "test") == Data("[{\"x\":5}]".utf8))
-  }
-
-  @Test func aValueThatEncodesToNothingReadableIsReported() throws {
-    struct Stubborn: Codable, Sendable {
-      init() {}
-      init(from decoder: any Decoder) throws { throw CocoaError(.coderReadCorrupt) }
-      func encode(to encoder: any Encoder) throws { throw CocoaError(.coderInvalidValue) }
-    }
-    let key = Key<GlobalNamespace, Stubborn>(id: "stubborn", defaultValue: Stubborn())
-    let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.set(key, value: Stubborn()) } }
-    #expect(error?.code == .encoding)
-    #expect(store.defaults.object(forKey: "stubborn") == nil)
-  }
-
   @Test func withoutASuiteClearingTouchesItsOwnKeysOnly() {
     let foreign = "storez-test-foreign-" + UUID().uuidString
     UserDefaults.standard.set("kept", forKey: foreign)
@@ -215,16 +182,5 @@ import Testing
     #expect(self.store.get(key) == 4)
     #expect(UserDefaults.standard.string(forKey: foreign) == "kept")
     #expect(UserDefaults.standard.object(forKey: "storez.keys") == nil)
-  }
-
-  @Test func withASuiteClearingTouchesTheSuiteOnly() {
-    let other = TemporarySuite()
-    other.store.set(Animals.count, value: 1)
-    store.set(Animals.count, value: 2)
-    store.defaults.set("foreign", forKey: "foreign")
-    store.clear()
-    #expect(store.get(Animals.count) == 0)
-    #expect(store.defaults.object(forKey: "foreign") == nil)
-    #expect(other.store.get(Animals.count) == 1)
   }
 }

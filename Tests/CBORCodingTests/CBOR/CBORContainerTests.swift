@@ -1,103 +1,122 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CBORCoding
 
+/// Random calls of containers. Several are open at a time, and values come between. `JSONEncoder` traps on calls that
+/// it cannot combine, so a key keeps its kind.
+private struct RandomCalls: Encodable {
+  let seed: UInt64
+  /// The most calls, and the number of keys.
+  let size: Int
+  var isNested = false
+
+  private enum Kind { case value, mapValue, listValue, openMap, openList, parent }
+
+  /// The kinds of a map's values decide which calls may follow.
+  private final class Keys {
+    var kinds: [String: Kind] = [:]
+    var children: [String: Keys] = [:]
+
+    func child(_ key: String) -> Keys {
+      let child = children[key] ?? Keys()
+      children[key] = child
+      return child
+    }
+  }
+
+  private final class Open {
+    var maps: [(container: KeyedEncodingContainer<AnyKey>, keys: Keys)] = []
+    var lists: [any UnkeyedEncodingContainer] = []
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var random = SeededRandom(seed)
+    let open = Open()
+    switch random.below(isNested ? 4 : 2) {
+    case 0:
+      // An encoder gives the same map to every caller.
+      let keys = Keys()
+      for _ in 0...random.below(2) { open.maps.append((encoder.container(keyedBy: AnyKey.self), keys)) }
+    case 1: for _ in 0...random.below(2) { open.lists.append(encoder.unkeyedContainer()) }
+    case 2:
+      var single = encoder.singleValueContainer()
+      try single.encode(WrappedShape(WrappedShape([random.below(10)])))
+      return
+    default: return
+    }
+    for _ in 0..<random.below(size) {
+      let place = random.below(open.maps.count + open.lists.count)
+      if place < open.maps.count {
+        try callMap(place, open, &random)
+      } else {
+        try callList(place - open.maps.count, open, &random)
+      }
+    }
+  }
+
+  private func nested(_ random: inout SeededRandom) -> RandomCalls {
+    RandomCalls(seed: random.next(), size: isNested ? 3 : 12, isNested: true)
+  }
+
+  private func callMap(_ place: Int, _ open: Open, _ random: inout SeededRandom) throws {
+    var map = open.maps[place].container
+    let keys = open.maps[place].keys
+    let name = String(repeating: "k", count: random.below(3)) + "\(random.below(size))"
+    let (key, kind) = (AnyKey(stringValue: name), keys.kinds[name])
+    let call = random.below(9)
+    switch (call, kind) {
+    case (0, nil), (0, .mapValue), (0, .openMap):
+      open.maps.append((map.nestedContainer(keyedBy: AnyKey.self, forKey: key), keys.child(name)))
+      keys.kinds[name] = .openMap
+    case (1, nil), (1, .listValue), (1, .openList):
+      open.lists.append(map.nestedUnkeyedContainer(forKey: key))
+      keys.kinds[name] = .openList
+    case (2, nil):
+      try nested(&random).encode(to: map.superEncoder(forKey: key))
+      keys.kinds[name] = .parent
+    case (_, .openMap), (_, .openList), (_, .parent): break
+    case (3, _):
+      try map.encode([call, place], forKey: key)
+      keys.kinds[name] = .listValue
+    case (4, _):
+      try map.encode(["1": ["2": place]], forKey: key)
+      let child = Keys()
+      child.kinds["1"] = .mapValue
+      child.child("1").kinds["2"] = .value
+      keys.children[name] = child
+      keys.kinds[name] = .mapValue
+    case (5, _):
+      try map.encode(nested(&random), forKey: key)
+      keys.kinds[name] = .value
+    case (6, _):
+      try map.encodeNil(forKey: key)
+      keys.kinds[name] = .value
+    default:
+      try map.encode("\(place)", forKey: key)
+      keys.kinds[name] = .value
+    }
+  }
+
+  private func callList(_ place: Int, _ open: Open, _ random: inout SeededRandom) throws {
+    switch random.below(8) {
+    case 0:
+      open.maps.append((open.lists[place].nestedContainer(keyedBy: AnyKey.self), Keys()))
+    case 1: open.lists.append(open.lists[place].nestedUnkeyedContainer())
+    case 2: try nested(&random).encode(to: open.lists[place].superEncoder())
+    case 3: try open.lists[place].encode([nested(&random)])
+    case 4: try open.lists[place].encode(nested(&random))
+    case 5: try open.lists[place].encodeNil()
+    default: try open.lists[place].encode(place)
+    }
+  }
+}
+
 /// Containers in every interleaving match the result of `JSONEncoder` for the same calls.
 @Suite struct CBORContainerTests {
-  static let cases: [Encoding] = nested + supers + singles + repetitions
-
-  private static let nested: [Encoding] = [
-    Encoding("two live nested containers") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      var a = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
-      var b = outer.nestedUnkeyedContainer(forKey: "b")
-      try a.encode(1, forKey: "z")
-      try b.encode("one")
-      try a.encode(2, forKey: "y")
-      try b.encode("two")
-      try outer.encode(3, forKey: "c")
-      try a.encode(4, forKey: "xx")
-      try b.encode("three")
-    },
-    Encoding("nested containers left empty") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      _ = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "map")
-      _ = outer.nestedUnkeyedContainer(forKey: "array")
-      _ = outer.superEncoder()
-      _ = outer.superEncoder(forKey: "parent")
-    },
-    Encoding("nested containers of an array left empty") { encoder in
-      var outer = encoder.unkeyedContainer()
-      _ = outer.nestedContainer(keyedBy: AnyKey.self)
-      try outer.encode(1)
-      _ = outer.nestedUnkeyedContainer()
-      _ = outer.superEncoder()
-    },
-    Encoding("arrays, alternately") { encoder in
-      var outer = encoder.unkeyedContainer()
-      try outer.encode(0)
-      var a = outer.nestedUnkeyedContainer()
-      try outer.encode("between")
-      var b = outer.nestedUnkeyedContainer()
-      for index in 0..<30 {
-        try a.encode(index)
-        try b.encode([index, index])
-        if index % 3 == 0 { try outer.encode(index) }
-      }
-    },
-    Encoding("four levels, innermost first and last") { encoder in
-      var a = encoder.container(keyedBy: AnyKey.self)
-      var b = a.nestedContainer(keyedBy: AnyKey.self, forKey: "b")
-      var c = b.nestedUnkeyedContainer(forKey: "c")
-      var d = c.nestedContainer(keyedBy: AnyKey.self)
-      try d.encode(1, forKey: "zz")
-      try c.encode(2)
-      try b.encode(3, forKey: "a")
-      try a.encode(4, forKey: "a")
-      try d.encode(5, forKey: "a")
-      try c.encode(PlainShape())
-      try a.encode(PlainShape(), forKey: "longer key")
-      try b.encode([PlainShape()], forKey: "")
-      try d.encode(DictionaryShape().strings, forKey: "b")
-    },
-    Encoding("a thousand nested containers") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      for index in 0..<1_000 {
-        var inner = outer.nestedUnkeyedContainer(forKey: AnyKey(stringValue: "\((index * 7919) % 1_000)"))
-        try inner.encode(index)
-      }
-      var list = outer.nestedUnkeyedContainer(forKey: "list")
-      for index in 0..<1_000 {
-        var inner = list.nestedContainer(keyedBy: AnyKey.self)
-        try inner.encode(index, forKey: "i")
-      }
-    },
-    Encoding("values within nested containers within values") { encoder in
-      var outer = encoder.unkeyedContainer()
-      for _ in 0..<3 {
-        try outer.encode(
-          Encoding("") { encoder in
-            var map = encoder.container(keyedBy: AnyKey.self)
-            var list = map.nestedUnkeyedContainer(forKey: "list")
-            try list.encode(PayloadShape.two(name: "n", PlainShape()))
-            try map.encode(PayloadShape.more([.none, .one(2)]), forKey: "a")
-            try list.encode(nil as Int?)
-          })
-      }
-    },
-    Encoding("containers of more than 23, 255 and 65535 entries") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      for count in [23, 24, 255, 256, 65_536] {
-        try outer.encode(Array(repeating: PayloadShape.none, count: count), forKey: AnyKey(stringValue: "a\(count)"))
-        let entries = (0..<count).map { ("\($0)", [$0]) }
-        try outer.encode(Dictionary(uniqueKeysWithValues: entries), forKey: AnyKey(stringValue: "m\(count)"))
-      }
-    },
-  ]
-
-  private static let supers: [Encoding] = [
-    Encoding("super encoders of a map, alternately") { encoder in
+  static let cases: [Encoding] = [
+    Encoding("encoders for a superclass, alternately") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
       let first = outer.superEncoder()
       let second = outer.superEncoder(forKey: "second")
@@ -109,45 +128,20 @@ import Testing
       try a.encode(4, forKey: "four")
       try b.encode(5)
     },
-    Encoding("super encoders of an array") { encoder in
-      var outer = encoder.unkeyedContainer()
-      try BaseShape().encode(to: outer.superEncoder())
-      try outer.encode(1)
-      var single = outer.superEncoder().singleValueContainer()
-      try single.encode("single")
-      try SuperShape().encode(to: outer.superEncoder())
-    },
-    Encoding("the same encoder for two key types") { encoder in
+    Encoding("two key types") { encoder in
       var a = encoder.container(keyedBy: AnyKey.self)
       var b = encoder.container(keyedBy: PlainKeys.self)
       try a.encode(1, forKey: "a")
       try b.encode(2, forKey: .other)
       try a.encode(3, forKey: "c")
     },
-    Encoding("the same array twice") { encoder in
-      var a = encoder.unkeyedContainer()
-      try a.encode(1)
-      var b = encoder.unkeyedContainer()
-      try b.encode(2)
-      try a.encode(3)
-    },
-  ]
-
-  private enum PlainKeys: CodingKey { case other }
-
-  private static let singles: [Encoding] = [
-    Encoding("an empty map") { encoder in _ = encoder.container(keyedBy: AnyKey.self) },
-    Encoding("an empty array") { encoder in _ = encoder.unkeyedContainer() },
-    Encoding("a value in a value in a value") { encoder in
-      var single = encoder.singleValueContainer()
-      try single.encode(WrappedShape(WrappedShape(WrappedShape([1, 2]))))
-    },
-    Encoding("values that encode nothing within others") { encoder in
+    Encoding("containers of more than 23, 255 and 65535 entries") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
-      try outer.encode(Encoding("") { _ in }, forKey: "nothing")
-      try outer.encode([Encoding("") { _ in }], forKey: "list")
-      try outer.encode(Encoding("") { encoder in _ = encoder.singleValueContainer() }, forKey: "single")
-      try outer.encode(WrappedShape(EmptyShape()), forKey: "wrapped")
+      for count in [23, 24, 255, 256, 65_536] {
+        try outer.encode(Array(repeating: PayloadShape.none, count: count), forKey: AnyKey(stringValue: "a\(count)"))
+        let entries = (0..<count).map { ("\($0)", [$0]) }
+        try outer.encode(Dictionary(uniqueKeysWithValues: entries), forKey: AnyKey(stringValue: "m\(count)"))
+      }
     },
     Encoding("nil everywhere") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
@@ -156,78 +150,8 @@ import Testing
       try outer.encodeIfPresent(nil as Int?, forKey: "absent")
       try outer.encode([nil, nil] as [PlainShape?], forKey: "list")
       var list = outer.nestedUnkeyedContainer(forKey: "more")
-      try list.encodeNil()
       try list.encode(Int??.some(nil))
       try list.encode(WrappedShape(nil as String?))
-    },
-  ]
-
-  private static let repetitions: [Encoding] = [
-    Encoding("a key twice") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      try outer.encode(1, forKey: "a")
-      try outer.encode("b", forKey: "b")
-      try outer.encode([2], forKey: "a")
-      try outer.encode("bb", forKey: "b")
-      try outer.encode(3, forKey: "")
-    },
-    Encoding("a key many times") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      for index in 0..<200 { try outer.encode([index], forKey: AnyKey(stringValue: "\(index % 30)")) }
-    },
-    Encoding("a nested container twice") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      var a = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
-      try a.encode(1, forKey: "one")
-      var other = outer.nestedUnkeyedContainer(forKey: "other")
-      var b = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
-      try b.encode(2, forKey: "two")
-      try other.encode(1)
-      try a.encode(3, forKey: "three")
-      var again = outer.nestedUnkeyedContainer(forKey: "other")
-      try again.encode(2)
-    },
-    Encoding("an array, and a nested container that goes on with it") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      try outer.encode([1, 2], forKey: "a")
-      var list = outer.nestedUnkeyedContainer(forKey: "a")
-      #expect(list.count == 2)
-      try list.encode(3)
-      try outer.encode("b", forKey: "b")
-      var again = outer.nestedUnkeyedContainer(forKey: "a")
-      var row = again.nestedUnkeyedContainer()
-      try row.encode(4)
-    },
-    Encoding("maps, and nested containers that go on with them, at any depth") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      try outer.encode(["in": ["x": 1, "y": 2], "other": ["z": 3]], forKey: "m")
-      var map = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "m")
-      var inner = map.nestedContainer(keyedBy: AnyKey.self, forKey: "in")
-      try inner.encode(22, forKey: "y")
-      try inner.encode(4, forKey: "")
-      try map.encode([Int](), forKey: "list")
-      var list = map.nestedUnkeyedContainer(forKey: "list")
-      try list.encode(PlainShape())
-    },
-    Encoding("the last of several values goes on") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      try outer.encode("text", forKey: "a")
-      try outer.encode([1], forKey: "a")
-      var list = outer.nestedUnkeyedContainer(forKey: "a")
-      try list.encode(2)
-    },
-    Encoding("many values that go on, in any order") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      let keys = (0..<200).map { AnyKey(stringValue: "\(($0 * 7919) % 200)") }
-      for key in keys { try outer.encode([0], forKey: key) }
-      for key in keys.reversed() {
-        var list = outer.nestedUnkeyedContainer(forKey: key)
-        try list.encode(key.stringValue)
-      }
-      for key in keys {
-        var list = outer.nestedUnkeyedContainer(forKey: key)
-        try list.encode(1)
-      }
     },
     Encoding("an encoder for a superclass in place of a value") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
@@ -242,6 +166,8 @@ import Testing
     },
   ]
 
+  private enum PlainKeys: CodingKey { case other }
+
   /// `JSONEncoder` traps on these.
   static let conflicts: [Encoding] = [
     Encoding("a map after a scalar") { encoder in
@@ -254,11 +180,6 @@ import Testing
       try outer.encode(Date(timeIntervalSinceReferenceDate: 0.1), forKey: "a")
       var list = outer.nestedUnkeyedContainer(forKey: "a")
       try list.encode(1)
-    },
-    Encoding("a map after an array") { encoder in
-      var outer = encoder.container(keyedBy: AnyKey.self)
-      try outer.encode([1], forKey: "a")
-      _ = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
     },
     Encoding("a nested array after a nested map") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
@@ -281,13 +202,24 @@ import Testing
 
   private struct Failure: Error {}
 
-  @Test(arguments: cases) func isWhatJSONMakesOfIt(_ encoding: Encoding) throws {
-    let json = try CBORTree(json: JSONEncoder().encode(encoding))
+  private func compareWithJSON(_ value: some Encodable, _ comment: Comment) throws {
+    let json = try CBORTree(json: JSONEncoder().encode(value))
     for _ in 0..<2 {
-      let bytes = [UInt8](try CBOREncoder().encode(encoding))
-      let item = try CBORItem(bytes)
-      #expect(CBORTree(item) == json)
-      #expect(item.encoded == bytes)
+      let bytes = try CBOREncoder().encode(value)
+      let item = try CBORItem(Array(bytes))
+      #expect(CBORTree(item) == json, comment)
+      #expect(item.encoded == Array(bytes), comment)
+    }
+  }
+
+  @Test(arguments: cases) func isWhatJSONMakesOfIt(_ encoding: Encoding) throws {
+    try compareWithJSON(encoding, "\(encoding.name)")
+  }
+
+  @Test func randomCallsAreWhatJSONMakesOfThem() throws {
+    for seed in 0..<400 {
+      let calls = RandomCalls(seed: UInt64(seed), size: [6, 24, 200][seed % 3])
+      try compareWithJSON(calls, "seed \(seed)")
     }
   }
 
@@ -337,18 +269,6 @@ import Testing
       #expect(context.codingPath.isEmpty)
       #expect(context.debugDescription.contains("did not encode any values"))
     }
-  }
-
-  @Test func manyRowsOfNestedContainersTakeLittleMemory() throws {
-    let bytes = try CBOREncoder().encode(
-      Encoding("") { encoder in
-        var rows = encoder.unkeyedContainer()
-        for row in 0..<50_000 {
-          var columns = rows.nestedUnkeyedContainer()
-          for column in 0..<3 { try columns.encode(row + column) }
-        }
-      })
-    #expect(try CBORDecoder().decode([[Int]].self, from: bytes) == (0..<50_000).map { [$0, $0 + 1, $0 + 2] })
   }
 }
 

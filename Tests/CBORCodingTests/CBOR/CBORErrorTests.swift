@@ -13,27 +13,28 @@ import Testing
     var testDescription: String { "\(json) as \(name)" }
 
     init<T: Decodable & SendableMetatype>(_ json: String, _ type: T.Type) {
-      self.json = json
-      name = "\(type)"
-      ask = { json, cbor in
-        (
-          CBORErrorTests.summary { try JSONDecoder().decode(type, from: json) },
-          CBORErrorTests.summary { try CBORDecoder().decode(type, from: cbor) }
-        )
-      }
+      self.init(json, "\(type)", type, nil)
     }
 
     init(_ json: String, _ name: String, _ body: @escaping Decoding.Body) {
+      self.init(json, name, Decoding.self, body)
+    }
+
+    private init<T: Decodable & SendableMetatype>(
+      _ json: String, _ name: String, _ type: T.Type, _ body: Decoding.Body?
+    ) {
       self.json = json
       self.name = name
       ask = { json, cbor in
         let jsonDecoder = JSONDecoder()
-        jsonDecoder.userInfo[Decoding.body] = body
         var cborDecoder = CBORDecoder()
-        cborDecoder.userInfo[Decoding.body] = body
+        if let body {
+          jsonDecoder.userInfo[Decoding.body] = body
+          cborDecoder.userInfo[Decoding.body] = body
+        }
         return (
-          CBORErrorTests.summary { try jsonDecoder.decode(Decoding.self, from: json) },
-          CBORErrorTests.summary { try cborDecoder.decode(Decoding.self, from: cbor) }
+          CBORErrorTests.summary { try jsonDecoder.decode(type, from: json) },
+          CBORErrorTests.summary { try cborDecoder.decode(type, from: cbor) }
         )
       }
     }
@@ -68,6 +69,9 @@ import Testing
     Question(#"{"id":1,"name":1}"#, PlainShape.self), Question(#"{"id":true}"#, PlainShape.self),
     Question(#"[{"a":[1,{"b":true}]}]"#, [[String: [Int]]].self), Question(#"[1,null]"#, [Int].self),
     Question(#"{"a":{"b":[1,"x"]}}"#, [String: [String: [Int]]].self), Question("{}", [Int].self),
+    Question(#"[1,2,"a"]"#, [Int].self), Question("[1,256,3]", [UInt8].self), Question("[null,null]", [Double].self),
+    Question(#"[1,"a"]"#, [String].self), Question("[false,1]", [Bool].self), Question(#"[[1],["a"]]"#, [[Int]].self),
+    Question("[300]", [UInt16].self), Question("[-1]", [UInt64].self), Question("[-129]", [Int8].self),
     Question("[]", [String: Int].self), Question(#"{"x":1}"#, [Int: Int].self), Question(#"{"1":1}"#, [Int: Int].self),
     Question(#""blue""#, StringRawShape.self), Question(#"{"a":7}"#, [String: IntRawShape].self),
     Question(#"{"one":{}}"#, PayloadShape.self), Question(#"{"what":{}}"#, PayloadShape.self),
@@ -86,9 +90,12 @@ import Testing
     Question(#"{"third":1}"#, [RepresentableKey: Int].self), Question("[0.5]", [Double: Int].self),
   ]
 
+  private static func map(_ decoder: any Decoder) throws -> KeyedDecodingContainer<AnyKey> {
+    try decoder.container(keyedBy: AnyKey.self)
+  }
+
   static let calls: [Question] = [
     Question("[]", "decode at the end") { _ = try $0.unkeyedContainer().next(Int.self) },
-    Question("[]", "decode an array at the end") { _ = try $0.unkeyedContainer().next([Int].self) },
     Question("[1]", "decode beyond the end") {
       var list = try $0.unkeyedContainer()
       _ = try list.decode(Int.self)
@@ -96,88 +103,60 @@ import Testing
     },
     Question("[]", "nil at the end") {
       var list = try $0.unkeyedContainer()
-      _ = try list.decodeNil()
-    },
-    Question("[]", "decodeIfPresent at the end") {
-      var list = try $0.unkeyedContainer()
       #expect(try list.decodeIfPresent(Int.self) == nil)
       #expect(try list.decodeIfPresent(PlainShape.self) == nil)
+      _ = try list.decodeNil()
     },
     Question("[null,null,1]", "decodeIfPresent of null") {
       var list = try $0.unkeyedContainer()
       #expect(try list.decodeIfPresent(Int.self) == nil)
       #expect(try list.decodeIfPresent(PlainShape.self) == nil)
       #expect(try list.decodeNil() == false && list.currentIndex == 2)
+      // A failure does not advance.
+      #expect(throws: DecodingError.self) { try list.decode([PlainShape].self) }
+      #expect(list.currentIndex == 2)
       #expect(try list.decodeIfPresent(Int.self) == 1)
     },
     Question(#"["x"]"#, "decodeIfPresent of another type") {
       var list = try $0.unkeyedContainer()
       _ = try list.decodeIfPresent(Int.self)
     },
-    Question("[1]", "a failure does not advance") {
-      var list = try $0.unkeyedContainer()
-      #expect(throws: DecodingError.self) { try list.decode(String.self) }
-      #expect(throws: DecodingError.self) { try list.decode([PlainShape].self) }
-      #expect(list.currentIndex == 0)
-      #expect(try list.decode(Int.self) == 1)
-    },
-    Question(#"[{"a":"x"}]"#, "a nested map") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.nestedContainer(keyedBy: AnyKey.self).decode(Int.self, forKey: "a")
-    },
-    Question("[1]", "a nested map that is none") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.nestedContainer(keyedBy: AnyKey.self)
-    },
     Question("[null]", "a nested array that is null") {
       var list = try $0.unkeyedContainer()
       _ = try list.nestedUnkeyedContainer()
     },
     Question("{}", "a nested map that is absent") {
-      _ = try $0.container(keyedBy: AnyKey.self).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+      _ = try map($0).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
     },
-    Question("{}", "a nested array that is absent") {
-      _ = try $0.container(keyedBy: AnyKey.self).nestedUnkeyedContainer(forKey: "a")
-    },
+    Question("{}", "a nested array that is absent") { _ = try map($0).nestedUnkeyedContainer(forKey: "a") },
     Question(#"{"a":null}"#, "a nested map that is null") {
-      _ = try $0.container(keyedBy: AnyKey.self).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+      _ = try map($0).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
     },
-    Question(#"{"a":1}"#, "a nested array that is none") {
-      _ = try $0.container(keyedBy: AnyKey.self).nestedUnkeyedContainer(forKey: "a")
+    Question(#"{"a":1}"#, "a nested array in place of a number") {
+      _ = try map($0).nestedUnkeyedContainer(forKey: "a")
     },
-    Question("{}", "nil that is absent") { _ = try $0.container(keyedBy: AnyKey.self).decodeNil(forKey: "a") },
-    Question(#"{"a":null,"b":1}"#, "nil that is there") {
-      let map = try $0.container(keyedBy: AnyKey.self)
+    Question("{}", "nil that is absent") { _ = try map($0).decodeNil(forKey: "a") },
+    Question(#"{"a":null,"b":"x"}"#, "values that may be absent") {
+      let map = try map($0)
       #expect(try map.decodeNil(forKey: "a") && !map.decodeNil(forKey: "b"))
       #expect(try map.decodeIfPresent(Int.self, forKey: "a") == nil)
-      #expect(try map.decodeIfPresent([Int].self, forKey: "a") == nil)
+      #expect(try map.decodeIfPresent([Int].self, forKey: "c") == nil)
       #expect(map.contains("a") && map.contains("b") && !map.contains("c"))
-    },
-    Question(#"{"b":"x"}"#, "a value if it is there") {
-      let map = try $0.container(keyedBy: AnyKey.self)
-      #expect(try map.decodeIfPresent(Int.self, forKey: "a") == nil)
       _ = try map.decodeIfPresent(Int.self, forKey: "b")
     },
     Question("{}", "super decoders of what is absent") {
-      let map = try $0.container(keyedBy: AnyKey.self)
-      let parent = try map.superDecoder()
+      let parent = try map($0).superDecoder()
       #expect(parent.codingPath.map(\.stringValue) == ["super"])
       #expect(try parent.singleValueContainer().decodeNil())
-      _ = try map.superDecoder(forKey: "a").singleValueContainer().decode(Int.self)
+      _ = try map($0).superDecoder(forKey: "a").singleValueContainer().decode(Int.self)
     },
-    Question("{}", "a map of what is absent") {
-      _ = try $0.container(keyedBy: AnyKey.self).superDecoder().container(keyedBy: AnyKey.self)
-    },
-    Question("{}", "an array of what is absent") {
-      _ = try $0.container(keyedBy: AnyKey.self).superDecoder(forKey: "a").unkeyedContainer()
-    },
+    Question("{}", "a map of what is absent") { _ = try map(map($0).superDecoder()) },
     Question("[]", "a super decoder at the end") {
       var list = try $0.unkeyedContainer()
       _ = try list.superDecoder()
     },
     Question(#"{"a":[[1,[2,"x"]]]}"#, "paths through nested containers") {
-      let map = try $0.container(keyedBy: AnyKey.self)
-      var a = try map.nestedUnkeyedContainer(forKey: "a")
+      var a = try map($0).nestedUnkeyedContainer(forKey: "a")
       var b = try a.nestedUnkeyedContainer()
       #expect(a.codingPath.map(\.stringValue) == ["a"])
       _ = try b.decode(Int.self)
@@ -196,11 +175,6 @@ import Testing
       let (expected, found) = question.ask(json, Data(cbor))
       #expect(found == expected)
     }
-  }
-
-  @Test(arguments: CBORVector.malformed) func malformedInputIsCorrupted(_ hex: String) {
-    let found = CBORErrorTests.summary { try CBORDecoder().decode(PayloadShape.self, from: Data([UInt8](hex: hex))) }
-    #expect(found == "dataCorrupted at ")
   }
 
   @Test(arguments: [

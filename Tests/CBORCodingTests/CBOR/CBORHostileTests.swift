@@ -46,7 +46,7 @@ import Testing
     bytes.withBytes { bytes in
       let diagnostic = try? CBORDiagnostic(bytes, limit: 60)
       if let diagnostic { #expect(diagnostic.text.utf8.count < 100) }
-      let isWellFormed = Self.readError(bytes) == nil
+      let isWellFormed = Self.skipError(bytes, maximumDepth: 516) == nil
       let scanError = Self.scanError(bytes)
       #expect(isWellFormed == (scanError == nil) || scanError?.code == .duplicateKey)
       #expect((diagnostic != nil) == isWellFormed || scanError?.code == .tooDeep)
@@ -54,9 +54,9 @@ import Testing
     }
   }
 
-  static func readError(_ bytes: CBORBytes) -> CBORError? {
+  static func skipError(_ bytes: CBORBytes, maximumDepth: Int = 512) -> CBORError? {
     do throws(CBORError) {
-      var reader = CBORReader(bytes, maximumDepth: 516)
+      var reader = CBORReader(bytes, maximumDepth: maximumDepth)
       try reader.skip()
       try reader.finish()
       return nil
@@ -104,17 +104,19 @@ import Testing
     return bytes
   }
 
+  @Test func shortInputsAreReadOrRefused() {
+    for word in 0...UInt16.max { read([UInt8(word >> 8), UInt8(word & 0xFF)], as: Int(word % 5)) }
+    for byte in UInt8.min...UInt8.max { read([byte], as: Int(byte % 5)) }
+  }
+
+  /// A few seeds; the trial of hostile inputs tries more.
   @Test(arguments: 0..<8) func damagedDocumentsAreReadOrRefused(_ seed: Int) {
     var random = SeededRandom(UInt64(seed))
     for _ in 0..<8_000 {
       let document = random.below(20) == 0 ? 0 : random.below(Self.documents.count)
       read(Self.mutated(Self.documents[document], &random), as: document < 2 ? 5 : random.below(9))
     }
-  }
-
-  @Test(arguments: 8..<12) func randomBytesAreReadOrRefused(_ seed: Int) {
-    var random = SeededRandom(UInt64(seed))
-    for _ in 0..<10_000 { read(random.bytes(random.below(40)), as: random.below(9)) }
+    for _ in 0..<5_000 { read(random.bytes(random.below(40)), as: random.below(9)) }
   }
 
   @Test func everyPrefixIsRefused() throws {
@@ -133,10 +135,9 @@ import Testing
     for count in ["ffffffffffffffff", "7fffffffffffffff", "00000000ffffffff", "4000000000000000"] {
       let hex = before + head + (head.hasSuffix("b") ? count : String(count.suffix(8)))
       let data = Data([UInt8](hex: hex + "00"))
-      #expect(throws: DecodingError.self) { try CBORDecoder().decode([Int].self, from: data) }
-      #expect(throws: DecodingError.self) { try CBORDecoder().decode([String: Int].self, from: data) }
-      #expect(throws: DecodingError.self) { try CBORDecoder().decode(Data.self, from: data) }
-      #expect(throws: DecodingError.self) { try CBORDecoder().decode(String.self, from: data) }
+      for type in [[Int].self, [String: Int].self, Data.self, String.self] as [any Decodable.Type] {
+        #expect(throws: DecodingError.self) { _ = try CBORDecoder().decode(type, from: data) }
+      }
     }
   }
 
@@ -159,46 +160,30 @@ import Testing
     }
   }
 
-  // MARK: Time
-
+  /// In time, too.
   @Test func largeMapsAreReadInAnyOrder() throws {
-    let count = 100_000
-    let keys = (0..<count).map { "key \($0)" }
+    let keys = (0..<100_000).map { "key \($0)" }
     let sorted = try CBOREncoder().encode(Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
     guard case .map(let entries) = try CBORItem(Array(sorted)) else { return }
     // As another encoder may write it: keys out of order, indefinite length.
     var random = SeededRandom(7)
     var shuffled: [UInt8] = [0xBF]
     for entry in entries.shuffled(using: &random) { shuffled += entry.key.encoded + entry.value.encoded }
+    let twice: [UInt8] = shuffled + entries[5].key.encoded + [0, 0xFF]
     shuffled.append(0xFF)
     var decoder = CBORDecoder()
     decoder.userInfo[Decoding.body] =
       { decoder in
         let map = try decoder.container(keyedBy: AnyKey.self)
-        var random = SeededRandom(8)
-        for key in keys.shuffled(using: &random) {
+        for key in keys.reversed() {
           #expect(try map.decode(Int.self, forKey: AnyKey(stringValue: key)) == 1)
+          #expect(!map.contains(AnyKey(stringValue: key + "x")))
         }
-        for key in keys { #expect(!map.contains(AnyKey(stringValue: key + "x"))) }
       } as Decoding.Body
-    let (body, documents) = (decoder, [sorted, Data(shuffled)])
-    #expect(
-      finishes(within: 60) {
-        for document in documents {
-          do { _ = try body.decode(Decoding.self, from: document) } catch { Issue.record(error) }
-        }
-      })
-    shuffled.removeLast()
-    #expect(throws: DecodingError.self) {
-      try CBORDecoder().decode([String: Int].self, from: Data(shuffled + entries[5].key.encoded + [0, 0xFF]))
-    }
-  }
-
-  @Test func manyTagsAndChunksAreReadInTime() {
+    for document in [sorted, Data(shuffled)] { _ = try decoder.decode(Decoding.self, from: document) }
+    #expect(throws: DecodingError.self) { try CBORDecoder().decode([String: Int].self, from: Data(twice)) }
     let chunks = Data([0x7F] + Array(repeating: 0x60, count: 1_000_000) + [0xFF])
-    #expect((try? CBORDecoder().decode(String.self, from: chunks)) == "")
-    let empties = Data([0x9F] + Array(repeating: 0x80, count: 300_000) + [0xFF])
-    #expect((try? CBORDecoder().decode([[Int]].self, from: empties))?.count == 300_000)
+    #expect(try CBORDecoder().decode(String.self, from: chunks) == "")
   }
 
   @Test func integersAsKeysAreFound() throws {
@@ -218,15 +203,10 @@ import Testing
     #expect(try CBORDecoder().decode([String: Int].self, from: Data(numbers.encoded)).count == 50)
   }
 
-  @Test(arguments: ["h'61'", "0(\"a\")", "1.0", "true", "[]"]) func keysThatAreNoCodingKeysAreNotDropped(_ key: String)
-    throws
-  {
-    let keys: [String: CBORItem] = [
-      "h'61'": .bytes([0x61]), "0(\"a\")": .tag(0, .text("a")), "1.0": .double(1), "true": .bool(true),
-      "[]": .array([]),
-    ]
-    let map = CBORItem.map([(.text("a"), .integer(3)), (try #require(keys[key]), .integer(1))])
-    for bytes in [map.encoded, map.indefinite] {
+  @Test func keysThatAreNoCodingKeysAreNotDropped() throws {
+    let keys: [CBORItem] = [.bytes([0x61]), .tag(0, .text("a")), .double(1), .bool(true), .array([])]
+    let maps = keys.map { CBORItem.map([(.text("a"), .integer(3)), ($0, .integer(1))]) }
+    for bytes in maps.map(\.encoded) + maps.map(\.indefinite) {
       let error = #expect(throws: DecodingError.self) {
         try CBORDecoder().decode([[String: Int]].self, from: Data([0x81] + bytes))
       }

@@ -120,44 +120,4 @@ import Testing
     struct Value: Encodable { let a: Int, b: [String] }
     _ = try CBORDecoder().decode(Root.self, from: CBOREncoder().encode((0..<4).map { Value(a: $0, b: ["\($0)"]) }))
   }
-
-  @Test func codingPathsAreComplete() throws {
-    nonisolated(unsafe) var paths: [[String]] = []
-    func note(_ path: [any CodingKey]) { paths.append(path.map(\.stringValue)) }
-    let value = Encoding("") { encoder in
-      note(encoder.codingPath)
-      var map = encoder.container(keyedBy: AnyKey.self)
-      try map.encode(
-        Encoding("") { encoder in
-          note(encoder.codingPath)
-          var list = encoder.unkeyedContainer()
-          try list.encode(0)
-          var inner = list.nestedContainer(keyedBy: AnyKey.self)
-          note(inner.codingPath)
-          let parent = inner.superEncoder()
-          note(parent.codingPath)
-          try inner.encode(
-            Encoding("") { encoder in
-              note(encoder.codingPath)
-              var single = encoder.singleValueContainer()
-              note(single.codingPath)
-              try single.encode(WrappedShape(1))
-            }, forKey: "inner")
-          note(list.codingPath)
-          var single = parent.singleValueContainer()
-          try single.encode(1)
-        }, forKey: "outer")
-      note(map.superEncoder(forKey: "s").codingPath)
-      note(map.nestedUnkeyedContainer(forKey: "n").codingPath)
-    }
-    _ = try CBOREncoder().encode(["x": [value]])
-    // (`JSONEncoder` omits the index of a nested container that a key follows.)
-    let outer = ["x", "Index 0", "outer"]
-    let nested = outer + ["Index 1"]
-    #expect(
-      paths == [
-        ["x", "Index 0"], outer, nested, nested + ["super"], nested + ["inner"], nested + ["inner"], outer,
-        ["x", "Index 0", "s"], ["x", "Index 0", "n"],
-      ])
-  }
 }

@@ -3,7 +3,7 @@ import Foundation
 @testable import CBORCoding
 
 /// A document independent of its encoding, to compare CBOR with JSON.
-indirect enum CBORTree: Equatable, CustomStringConvertible {
+indirect enum CBORTree: Equatable {
   case null
   case bool(Bool)
   case number(Double)
@@ -59,18 +59,6 @@ indirect enum CBORTree: Equatable, CustomStringConvertible {
     case .array(let items): .array(items.map(\.item))
     case .map(let entries): .map(entries.map { (.text($0.key), $0.value.item) })
     case .other: .undefined
-    }
-  }
-
-  var description: String {
-    switch self {
-    case .null: "null"
-    case .bool(let value): "\(value)"
-    case .number(let value): "\(value)"
-    case .text(let value): value.debugDescription
-    case .array(let items): "\(items)"
-    case .map(let entries): "\(entries)"
-    case .other(let text): "<\(text)>"
     }
   }
 

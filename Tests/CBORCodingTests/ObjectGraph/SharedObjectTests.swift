@@ -24,7 +24,8 @@ final class Link: NSObject, NSSecureCoding {
   ]
 
   @Test(arguments: 0..<shareable.count) func anObjectThatIsReachedTwiceIsOne(_ index: Int) throws {
-    let object = Self.shareable[index]()
+    let make = Self.shareable[index]
+    let object = make()
     let root = NSArray(array: [Box(object), object, NSDictionary(dictionary: ["key": object]), Box(Box(object))])
     let data = try archive(root)
     let back = FoundationElements.elements(of: try #require(try unarchive(data) as? NSArray))
@@ -34,6 +35,35 @@ final class Link: NSObject, NSSecureCoding {
     #expect((back[2] as? NSDictionary)?.allValues.first as? NSObject === first)
     #expect(((back[3] as? Box)?.value as? Box)?.value as? NSObject === first)
     #expect(sharedMarks(in: data) == 1)
+    // Conditionally too, and read in another order than written; the field "object" may never be read.
+    let keys = ["early", "object", "array", "late"]
+    for order in [keys, keys.reversed(), ["late", "early"], ["array"]] {
+      try scripted { coder in
+        coder.encodeConditionalObject(make(), forKey: "never")
+        coder.encodeConditionalObject(nil, forKey: "nil")
+        coder.encodeConditionalObject(5, forKey: "value")
+        coder.encodeConditionalObject(object, forKey: "early")
+        coder.encode(object, forKey: "object")
+        coder.encode(NSArray(array: [object]), forKey: "array")
+        coder.encodeConditionalObject(object, forKey: "late")
+      } _: { coder in
+        for key in ["never", "nil"] { #expect(coder.decodeObject(forKey: key) == nil) }
+        #expect(coder.decodeObject(forKey: "value") as? Int == 5)
+        let read = order.map { key -> NSObject? in
+          let value = coder.decodeObject(forKey: key) as? NSObject
+          return key == "array"
+            ? (value as? NSArray).flatMap { FoundationElements.elements(of: $0).first as? NSObject } : value
+        }
+        #expect(read.allSatisfy { $0 != nil && $0 === read[0] })
+        #expect(read[0].map { ObjectIdentifier($0.classForCoder) } == ObjectIdentifier(object.classForCoder))
+        // A decoded object is passed on immediately.
+        var given: [NSObject?] = []
+        for key in ["late", "nothing"] {
+          (coder as! CBORKeyedUnarchiver).decodeObject(forKey: key) { given.append($0 as? NSObject) }
+        }
+        #expect(given.count == 2 && given[0] === read[0] && given[1] == nil)
+      }
+    }
   }
 
   /// The number of shared-value tags: the bytes D8 1C, which no value here contains.
@@ -65,68 +95,10 @@ final class Link: NSObject, NSSecureCoding {
     }
   }
 
-  @Test func manySharedObjects() throws {
-    let boxes = (0..<500).map { Box($0) }
-    let back = FoundationElements.elements(
-      of: try #require(try roundTrip(NSArray(array: boxes + boxes.reversed())) as? NSArray))
-    for index in 0..<500 {
-      #expect((back[index] as? Box)?.value as? Int == index)
-      #expect(back[index] as? Box === back[999 - index] as? Box)
-    }
-  }
-
-  @Test func sharedObjectsInOrderOfNeed() throws {
-    let box = Box("shared" as Any?)
-    try scripted { coder in
-      coder.encode(NSArray(array: [box]), forKey: "first")
-      coder.encode(box, forKey: "second")
-      coder.encode(box, forKey: "third")
-    } _: { coder in
-      // The field with the object itself is decoded last.
-      let third = coder.decodeObject(forKey: "third") as? Box
-      let second = coder.decodeObject(forKey: "second") as? Box
-      let first = (coder.decodeObject(forKey: "first") as? NSArray).map { FoundationElements.elements(of: $0) }
-      #expect(third?.value as? NSString == "shared" && second === third && first?.first as? Box === third)
-    }
-    try scripted { coder in
-      coder.encode(box, forKey: "first")
-      coder.encode(box, forKey: "second")
-    } _: { coder in
-      #expect((coder.decodeObject(forKey: "second") as? Box)?.value as? NSString == "shared")
-      // The first is never decoded.
-    }
-  }
-
   // MARK: Conditional objects
-
-  @Test func conditionalObjects() throws {
-    let encoded = Box("encoded" as Any?)
-    let late = Box("late" as Any?)
-    try scripted { coder in
-      coder.encodeConditionalObject(Box("never" as Any?), forKey: "never")
-      coder.encodeConditionalObject(late, forKey: "early")
-      coder.encode(encoded, forKey: "encoded")
-      coder.encodeConditionalObject(encoded, forKey: "again")
-      coder.encode(Box(late), forKey: "late")
-      coder.encodeConditionalObject(nil, forKey: "nil")
-      coder.encodeConditionalObject(5, forKey: "value")
-      coder.encode(1 as Int, forKey: "last")
-    } _: { coder in
-      #expect(coder.decodeObject(forKey: "never") == nil)
-      let early = coder.decodeObject(forKey: "early") as? Box
-      #expect(early?.value as? NSString == "late")
-      let first = coder.decodeObject(forKey: "encoded") as? Box
-      #expect(first != nil && coder.decodeObject(forKey: "again") as? Box === first)
-      #expect(early != nil && (coder.decodeObject(forKey: "late") as? Box)?.value as? Box === early)
-      #expect(coder.decodeObject(forKey: "nil") == nil)
-      #expect(coder.decodeObject(forKey: "value") as? Int == 5)
-      #expect(coder.decodeInteger(forKey: "last") == 1)
-    }
-  }
 
   /// Objects with enough fields to need a longer head, which moves the bytes written before.
   @Test func conditionalObjectsWithinWideObjects() throws {
-    final class Wide {}
     let boxes = (0..<30).map { Box($0) }
     let other = Box("other" as Any?)
     try scripted { coder in
@@ -145,47 +117,17 @@ final class Link: NSObject, NSSecureCoding {
     }
   }
 
-  @Test func conditionalObjectsOfEveryKind() throws {
-    for make in Self.shareable {
-      let object = make()
-      try scripted { coder in
-        coder.encodeConditionalObject(make(), forKey: "never")
-        coder.encodeConditionalObject(object, forKey: "early")
-        coder.encode(object, forKey: "object")
-        coder.encodeConditionalObject(object, forKey: "late")
-      } _: { coder in
-        #expect(coder.decodeObject(forKey: "never") == nil)
-        let early = coder.decodeObject(forKey: "early") as? NSObject
-        #expect(early.map { ObjectIdentifier($0.classForCoder) } == ObjectIdentifier(object.classForCoder))
-        #expect(coder.decodeObject(forKey: "object") as? NSObject === early)
-        #expect(coder.decodeObject(forKey: "late") as? NSObject === early)
-      }
-    }
-  }
-
-  @Test func theBytesOfConditionalObjects() throws {
-    let object = NSMutableString(string: "m")
-    let archiver = CBORKeyedArchiver(requiringSecureCoding: true)
-    archiver.encodeConditionalObject(object, forKey: "a")
-    archiver.encode(object, forKey: "b")
-    archiver.encodeConditionalObject(NSMutableString(string: "n"), forKey: "c")
-    let string = "d81b826f4e534d757461626c65537472696e67616d"
-    #expect(archiver.encodedData.hex == "a3" + "6161d81d00" + "6162d81c" + string + "6163f7")
-  }
-
   // MARK: Cycles
 
   private func tree() -> TreeNode {
     TreeNode("root", children: [TreeNode("a", children: [TreeNode("b")]), TreeNode("c")])
   }
 
-  @Test func aCycleThatIsNotReadIsNone() throws {
+  @Test func aCycleThroughInitIsAnErrorThatNamesThePath() throws {
+    // A cycle that is never read does no harm.
     TreeNode.reading = .never
     let back = try #require(try roundTrip(tree()) as? TreeNode)
     #expect(back.children.map(\.name) == ["a", "c"] && back.children[0].children[0].name == "b")
-  }
-
-  @Test func aCycleThroughInitIsAnErrorThatNamesThePath() throws {
     TreeNode.reading = .directly
     defer { TreeNode.reading = .never }
     let error = message { _ = try roundTrip(tree()) }
@@ -202,29 +144,6 @@ final class Link: NSObject, NSSecureCoding {
     #expect(back.children[0].parent === back && back.children[1].parent === back)
     #expect(back.children[0].children[0].parent === back.children[0])
     #expect(back.parent == nil)
-  }
-
-  @Test func whenDecodedCallsAtOnceForWhatIsThere() throws {
-    let box = Box(1)
-    try scripted { coder in
-      coder.encode(box, forKey: "first")
-      coder.encode(box, forKey: "second")
-      coder.encode("text" as Any?, forKey: "text")
-    } _: { coder in
-      let first = coder.decodeObject(forKey: "first") as? Box
-      var calls = 0
-      let unarchiver = coder as! CBORKeyedUnarchiver
-      unarchiver.decodeObject(forKey: "second") {
-        #expect($0 as? Box === first && first != nil); calls += 1
-      }
-      unarchiver.decodeObject(forKey: "text") {
-        #expect($0 as? NSString == "text"); calls += 1
-      }
-      unarchiver.decodeObject(forKey: "nothing") {
-        #expect($0 == nil); calls += 1
-      }
-      #expect(calls == 3)
-    }
   }
 
   @Test func mutableCollectionsThatContainThemselves() throws {
@@ -246,19 +165,12 @@ final class Link: NSObject, NSSecureCoding {
     #expect(error2.contains("contains itself"))
     array.removeAllObjects()
     back.removeAllObjects()
-  }
-
-  @Test func otherCyclesAreErrors() throws {
     // An immutable array exists only after its elements.
     let inner = NSMutableArray()
     let outer = NSArray(array: [inner])
     inner.add(outer)
     #expect(message { _ = try roundTrip(outer) }.contains("cycle"))
     inner.removeAllObjects()
-    let box = NSMutableArray()
-    box.add(Box(box))
-    #expect((try roundTrip(box) as? NSMutableArray)?.count == 1)
-    box.removeAllObjects()
   }
 
   // MARK: Depth
@@ -268,35 +180,23 @@ final class Link: NSObject, NSSecureCoding {
   }
   private static func boxed(_ depth: Int) -> Box { (1..<depth).reduce(Box(nil)) { box, _ in Box(box) } }
 
-  @Test func theDeepestNesting() {
-    let depth = ObjectGraph.maximumDepth
-    let (deep, deeper) = onThread(stack: 32 << 20) {
-      (
-        [Self.nested(depth), Self.boxed(depth)].map { object in message { _ = try roundTrip(object) } },
-        [Self.nested(depth + 1), Self.boxed(depth + 1), Self.nested(depth * 20), Self.boxed(depth * 20)].map { object in
-          message { _ = try archive(object) }
-        }
-      )
-    }
-    #expect(deep == ["", ""])
-    for error in deeper { #expect(error.contains("nest deeper than \(depth)")) }
-  }
-
-  /// A secondary thread has a sixteenth of the main thread's stack.
-  @Test func theDeepestNestingOnASmallStack() throws {
+  @Test func theDeepestNesting() throws {
     let depth = ObjectGraph.maximumDepth
     let archives = onThread(stack: 32 << 20) {
-      [Self.nested(depth), Self.boxed(depth)].map { object in try? archive(object) }
+      for make in [Self.nested, Self.boxed] as [(Int) -> NSObject] {
+        #expect(message { _ = try roundTrip(make(depth)) }.isEmpty)
+        for deeper in [depth + 1, depth * 20] {
+          #expect(message { _ = try archive(make(deeper)) }.contains("nest deeper than \(depth)"))
+        }
+      }
+      return [Self.nested(depth), Self.boxed(depth)].map { object in try? archive(object) }
     }
-    for data in archives {
-      let data = try #require(data)
-      let error = onThread(stack: 512 << 10) { message { _ = try unarchive(data) } }
-      #expect(error.isEmpty || error.contains("the stack of this thread"))
+    // A secondary thread has a sixteenth of the main thread's stack.
+    let errors = onThread(stack: 512 << 10) {
+      archives.map { data in message { _ = try unarchive(data ?? Data()) } }
+        + [message { _ = try archive(Self.nested(depth)) }, message { _ = try archive(Self.boxed(depth)) }]
     }
-    for make in [Self.nested, Self.boxed] {
-      let error = onThread(stack: 512 << 10) { message { _ = try archive(make(depth)) } }
-      #expect(error.isEmpty || error.contains("the stack of this thread"))
-    }
+    for error in errors { #expect(error.isEmpty || error.contains("the stack of this thread")) }
   }
 
   /// Each part of the chain is a deep array that ends with a reference to the previous part.

@@ -54,22 +54,18 @@ final class ForeignBox: NSCoding {
   init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
 }
 
-enum Namespace {
-  final class Nested: NSObject, NSSecureCoding {
-    static var supportsSecureCoding: Bool { true }
-    let number: Int
-    init(_ number: Int) { self.number = number }
-    func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
-    init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
-  }
+class Numbered: NSObject, NSSecureCoding {
+  class var supportsSecureCoding: Bool { true }
+  let number: Int
 
-  final class Generic<Element>: NSObject, NSSecureCoding {
-    static var supportsSecureCoding: Bool { true }
-    let number: Int
-    init(_ number: Int) { self.number = number }
-    func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
-    init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
-  }
+  init(_ number: Int) { self.number = number }
+  func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
+  required init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
+}
+
+enum Namespace {
+  final class Nested: Numbered {}
+  final class Generic<Element>: Numbered {}
 }
 
 /// A tree node with a reference to its parent, decoded in three ways.

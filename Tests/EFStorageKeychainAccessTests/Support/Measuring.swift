@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import EFStorageKeychainAccess
@@ -14,4 +15,16 @@ func expectFailure(
   #expect(error?.code == code, "\(error as Any)", sourceLocation: sourceLocation)
   #expect(time < limit, sourceLocation: sourceLocation)
   return (error, time)
+}
+
+extension Keychain {
+  /// A call of every kind.
+  var everyCall: [() throws -> Void] {
+    [
+      { _ = try self.get("k") }, { _ = try self.getData("k") }, { _ = try self.get("k") { $0 } },
+      { try self.set("secret", key: "k") }, { try self.set(Data([1]), key: "k") },
+      { try self.set("secret", key: "new") }, { try self.remove("k") }, { try self.removeAll() },
+      { _ = try self.keys() }, { _ = try self.items() },
+    ]
+  }
 }

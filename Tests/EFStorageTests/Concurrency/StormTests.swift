@@ -10,27 +10,6 @@ import Testing
 /// Meant for the thread sanitizer too.
 @Suite(.serialized)
 struct EFStorageStormTests {
-  @Test func cacheReferences() throws {
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache { $0.memory.countLimit = 8 }
-    let keys = (0..<16).map { "key\($0)" }
-    for key in keys { cache.efStorage[dynamicMember: key] = key + "#" + String(repeating: "x", count: 40) }
-    concurrently(4) { thread in
-      var random = SeededRandom(UInt64(thread))
-      for step in 0..<8_000 {
-        let key = keys[random.below(keys.count)]
-        let reference = EFStorageLMDBCacheRef<String>.forKey(key, in: cache)
-        switch random.below(thread == 0 ? 4 : 40) {
-        case 0: reference.content = key + "#" + String(repeating: "y", count: random.below(60))
-        case 1 where step % 50 == 0: cache.memory.removeAll()
-        default:
-          let content = reference.content
-          if content?.hasPrefix(key + "#") != true { Issue.record("\(key) is \(content as Any)") }
-        }
-      }
-    }
-  }
-
   /// A thread never sees an older value than before, through the reference or the cache.
   @Test func neverGoesBack() throws {
     let cache = try TemporaryDirectory().cache()
@@ -120,41 +99,6 @@ struct EFStorageStormTests {
         swap(&counters.cached, &counters.stored)
       } else {
         swap(&counters.stored, &counters.cached)
-      }
-    }
-  }
-
-  @Test func closingWhileReading() throws {
-    let directory = try TemporaryDirectory()
-    _ = Failures()
-    for round in 0..<30 {
-      let cache = try directory.cache()
-      let reference = EFStorageLMDBCacheRef<Int>.forKey("key", in: cache)
-      reference.content = round
-      concurrently(3) { thread in
-        if thread == 0 {
-          usleep(200)
-          try? cache.close()
-        } else {
-          while let content = reference.content, content == round {}
-        }
-      }
-      #expect(reference.content == nil)
-    }
-  }
-
-  @Test func userDefaultsReferences() {
-    let temporary = TemporaryDefaults()
-    let defaults = temporary
-    for key in 0..<4 { EFStorageUserDefaultsRef<Int>.forKey("key\(key)", in: defaults.defaults).content = key }
-    concurrently(4) { thread in
-      var random = SeededRandom(UInt64(thread))
-      for _ in 0..<2_000 {
-        let key = random.below(4)
-        let reference = EFStorageUserDefaultsRef<Int>.forKey("key\(key)", in: defaults.defaults)
-        if random.below(4) == 0 { reference.content = key + 4 * random.below(100) }
-        let content = reference.content
-        if content.map({ $0 % 4 == key }) != true { Issue.record("key\(key) is \(content as Any)") }
       }
     }
   }

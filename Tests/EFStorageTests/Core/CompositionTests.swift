@@ -106,30 +106,25 @@ struct CompositionTests {
   }
 
   /// Failures are reported after the setter, because exclusive access forbids other uses during it.
-  @Test(arguments: FailingSettings.Property.allCases)
-  func whoIsToldOfAFailedWriteMayUseTheProperty(_ property: FailingSettings.Property) throws {
-    let key = "told of writing \(property)"
+  @Test(arguments: FailingSettings.Property.allCases, [false, true])
+  func anObserverOfAFailureMayUseTheProperty(_ property: FailingSettings.Property, isRead: Bool) throws {
+    let key = "observed \(property) \(isRead)"
     let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
     let cache = try directory.cache()
+    if isRead { try cache.set("text", forKey: key) }
     let settings = FailingSettings(key, cache, temporary.defaults)
-    try cache.close()
-    let seen = using(property, of: settings, key, setting: 3) { settings[property] = 1 }
+    if !isRead { try cache.close() }
+    let seen = using(property, of: settings, key, setting: 3) {
+      if isRead { _ = settings[property] } else { settings[property] = 1 }
+    }
     #expect(seen == 0)
-    // The write that began first finishes last.
-    #expect(settings[property] == (property == .member ? 0 : 1))
-  }
-
-  @Test(arguments: FailingSettings.Property.allCases)
-  func whoIsToldOfAFailedReadMayUseTheProperty(_ property: FailingSettings.Property) throws {
-    let key = "told of reading \(property)"
-    let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
-    let cache = try directory.cache()
-    try cache.set("text", forKey: key)
-    let settings = FailingSettings(key, cache, temporary.defaults)
-    let seen = using(property, of: settings, key, setting: 3) { _ = settings[property] }
-    #expect(seen == 0)
-    #expect(settings[property] == 3)
-    #expect(try cache.value(FailingSettings.Size.self, forKey: key) == FailingSettings.Size(points: 3))
+    if isRead {
+      #expect(settings[property] == 3)
+      #expect(try cache.value(FailingSettings.Size.self, forKey: key) == FailingSettings.Size(points: 3))
+    } else {
+      // The write that began first finishes last.
+      #expect(settings[property] == (property == .member ? 0 : 1))
+    }
   }
 
   @Test func aPlaceThatHasItsContentInItselfKeepsIt() throws {
@@ -144,41 +139,29 @@ struct CompositionTests {
     #expect(single == "new")
   }
 
-  @Test func secondWriteFails() throws {
+  @Test(arguments: [0, 1]) func oneWriteFails(_ failing: Int) throws {
     let directory = try TemporaryDirectory()
-    let first = try directory.cache("first")
-    let second = try directory.cache("second")
+    let key = "composed \(failing)"
+    let caches = [try directory.cache("first"), try directory.cache("second")]
     let both =
-      EFStorageLMDBCache(wrappedValue: 0, forKey: "composed", in: first)
-      + EFStorageLMDBCache(wrappedValue: 0, forKey: "composed", in: second)
+      EFStorageLMDBCache(wrappedValue: 0, forKey: key, in: caches[0])
+      + EFStorageLMDBCache(wrappedValue: 0, forKey: key, in: caches[1])
     both.wrappedValue = 1
-    #expect(try first.value(forKey: "composed") == 1 && second.value(forKey: "composed") == 1)
-
-    try second.close()
-    let failures = Failures(of: "composed")
-    both.wrappedValue = 2
-    #expect(failures.kinds == [.storage])
-    #expect(both.wrappedValue == 2)
-    let error = #expect(throws: EFStorageCompositionError.self) { try both.storeContent(3) }
-    #expect(error?.first == nil && error?.second is EFStorageFailure)
-    #expect("\(error!)".contains("second of two"))
-    #expect(try first.value(forKey: "composed") == 3)
-  }
-
-  @Test func firstWriteFailsAndTheSecondIsTried() throws {
-    let directory = try TemporaryDirectory()
-    let first = try directory.cache("first")
-    let second = try directory.cache("second")
-    let both =
-      EFStorageLMDBCache(wrappedValue: 0, forKey: "composed2", in: first)
-      + EFStorageLMDBCache(wrappedValue: 0, forKey: "composed2", in: second)
-    try first.close()
-    let failures = Failures(of: "composed2")
+    for cache in caches { #expect(try cache.value(forKey: key) == 1) }
+    try caches[failing].close()
+    let failures = Failures(of: key)
     both.wrappedValue = 2
     #expect(failures.kinds.first == .storage)
-    #expect(try second.value(forKey: "composed2") == 2)
+    #expect(both.wrappedValue == 2)
     let error = #expect(throws: EFStorageCompositionError.self) { try both.storeContent(3) }
-    #expect(error?.first != nil && error?.second == nil)
+    #expect((error?.first == nil) == (failing == 1) && (error?.second == nil) == (failing == 0))
+    #expect("\(error!)".contains("\(["first", "second"][failing]) of two"))
+    #expect(try caches[1 - failing].value(forKey: key) == 3)
+    try caches[1 - failing].close()
+    let neither = #expect(throws: EFStorageCompositionError.self) { try both.storeContent(4) }
+    #expect(neither?.code == .both && neither?.message.contains("Write again") == true)
+    #expect((neither?.underlying as? EFStorageFailure)?.code == .storage)
+    #expect("\(neither!)".contains("first: ") && "\(neither!)".contains("second: "))
   }
 
   @Test(arguments: [false, true])
@@ -211,18 +194,7 @@ struct CompositionTests {
   }
 
   /// A backfill after a read must not overwrite a newer write.
-  @Test func backfillingKeepsWhatIsStoredInACacheMeanwhile() throws {
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache()
-    try cache.set("old", forKey: "second")
-    let set: @Sendable () -> Void = { Self.backfilling(cache).wrappedValue = HookedText(text: "newer") }
-    let read = HookedText.$whileConverting.withValue(set) { Self.backfilling(cache).wrappedValue }
-    #expect(read.text == "old")
-    #expect(Self.backfilling(cache).wrappedValue.text == "newer")
-    #expect(try cache.value(String.self, forKey: "first") == "newer")
-  }
-
-  @Test func backfillingKeepsWhatIsStoredInDefaultsMeanwhile() throws {
+  @Test func backfillingKeepsANewerContent() throws {
     let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
     let cache = try directory.cache()
     try cache.set("old", forKey: "second")
@@ -231,6 +203,10 @@ struct CompositionTests {
     #expect(read.text == "old")
     #expect(Self.backfilling(cache, temporary).wrappedValue.text == "newer")
     #expect(temporary.defaults.string(forKey: "first") == "newer")
+    let setCached: @Sendable () -> Void = { Self.backfilling(cache).wrappedValue = HookedText(text: "newer") }
+    let cached = HookedText.$whileConverting.withValue(setCached) { Self.backfilling(cache).wrappedValue }
+    #expect(cached.text == "old" && Self.backfilling(cache).wrappedValue.text == "newer")
+    #expect(try cache.value(String.self, forKey: "first") == "newer")
   }
 
   @Test func storingWhereNothingIs() throws {
@@ -248,33 +224,12 @@ struct CompositionTests {
     try cache.removeObject(forKey: "a")
     #expect(try both.storeContentIfAbsent { "two" } == false)
     #expect(try both.content == "one" && cache.count == 1)
+    both.wrappedValue = "three"
+    both.content = nil
+    #expect(try cache.count == 0 && both.wrappedValue == "")
     var own = OwnPlace(content: nil)
     let isStored = [try own.storeContentIfAbsent { "one" }, try own.storeContentIfAbsent { "two" }]
     #expect(isStored == [true, false] && own.content == "one")
-  }
-
-  @Test func removingRemovesBoth() throws {
-    let cache = try TemporaryDirectory().cache()
-    let both =
-      EFStorageLMDBCache(wrappedValue: 1, forKey: "a", in: cache)
-      + EFStorageLMDBCache(wrappedValue: 2, forKey: "b", in: cache)
-    both.wrappedValue = 5
-    both.content = nil
-    #expect(try cache.count == 0 && both.wrappedValue == 1)
-  }
-
-  @Test func acrossContainers() throws {
-    let cache = try TemporaryDirectory().cache()
-    let temporary = TemporaryDefaults()
-    @SomeEFStorage(
-      EFStorageLMDBCache(wrappedValue: 10, forKey: "size", in: cache)
-        + EFStorageUserDefaults(wrappedValue: 12, forKey: "size", in: temporary.defaults))
-    var size: Int
-    #expect(size == 10)
-    temporary.defaults.set(14, forKey: "size")
-    #expect(size == 14)
-    size = 16
-    #expect(try cache.value(forKey: "size") == 16 && temporary.defaults.integer(forKey: "size") == 16)
   }
 
   /// The older form has the same key, and only the second storage can read it.
@@ -298,21 +253,7 @@ struct CompositionTests {
     #expect(Set(failures.kinds) == [.loading])
   }
 
-  @Test func migrationLeavesTheOldForm() throws {
-    let cache = try TemporaryDirectory().cache()
-    try cache.set(12, forKey: "points")
-    @EFStorageComposition(
-      EFStorageLMDBCache<String>(wrappedValue: "none", forKey: "size", in: cache),
-      EFStorageMigrate(
-        from: EFStorageLMDBCache<Int>(wrappedValue: 0, forKey: "points", in: cache), by: { "\($0) pt" }))
-    var size: String
-    #expect(size == "12 pt")
-    size = "large"
-    #expect(size == "large")
-    #expect(try cache.value(forKey: "points") == 12)
-  }
-
-  @Test func nilRemovesTheOldForm() throws {
+  @Test func onlyARemovalRemovesTheOldForm() throws {
     let temporary = TemporaryDefaults()
     temporary.defaults.set(12, forKey: "points")
     @EFStorageComposition(
@@ -327,22 +268,20 @@ struct CompositionTests {
     size = nil
     #expect(size == nil)
     #expect(temporary.defaults.object(forKey: "points") == nil)
-  }
-
-  @Test func noContentRemovesTheOldForm() throws {
     let directory = try TemporaryDirectory()
     let cache = try directory.cache()
-    let size = EFStorageComposition(
+    let cached = EFStorageComposition(
       EFStorageLMDBCache<String>(wrappedValue: "none", forKey: "size", in: cache),
       EFStorageMigrate(
         from: EFStorageLMDBCache<Int>(wrappedValue: 0, forKey: "points", in: cache), by: { "\($0) pt" }))
-    try cache.set(12, forKey: "points")
-    #expect(size.content == "12 pt")
-    size.content = nil
-    #expect(try size.content == nil && cache.count == 0)
-    try cache.set(14, forKey: "points")
-    try size.storeContent(nil)
-    #expect(try size.content == nil && cache.count == 0)
+    for remove in [{ cached.content = nil }, { try cached.storeContent(nil) }] as [() throws -> Void] {
+      try cache.set(12, forKey: "points")
+      #expect(cached.content == "12 pt")
+      cached.wrappedValue = "large"
+      #expect(try cached.content == "large" && cache.value(forKey: "points") == 12)
+      try remove()
+      #expect(try cached.content == nil && cache.count == 0)
+    }
   }
 
   /// In a cache, null is a value of the new form.

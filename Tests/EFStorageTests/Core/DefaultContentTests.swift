@@ -48,19 +48,14 @@ struct DefaultContentTests {
     #expect(failures.all.isEmpty, sourceLocation: location)
   }
 
-  @Test func readsOfUserDefaultsBesideRemovals() {
-    let temporary = TemporaryDefaults()
-    let defaults = temporary.defaults
+  @Test func readsBesideRemovals() throws {
+    let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
+    let (cache, defaults) = (try directory.cache(), temporary.defaults)
     readsBesideRemovals(EFStorageUserDefaultsRef<Int>.forKey("race.int", in: defaults), 5)
     readsBesideRemovals(EFStorageUserDefaultsRef<Point>.forKey("race.point", in: defaults), Point(x: 1))
     readsBesideRemovals(EFStorageUserDefaultsRef<Level>.forKey("race.level", in: defaults), .high)
     readsBesideRemovals(EFStorageUserDefaultsRef<Own>.forKey("race.own", in: defaults), Own())
     readsBesideRemovals(EFStorageUserDefaultsRef<UUID>.forKey("race.uuid", in: defaults), UUID())
-  }
-
-  @Test func readsOfACacheBesideRemovals() throws {
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache()
     readsBesideRemovals(EFStorageLMDBCacheRef<Int>.forKey("race.int", in: cache), 5)
     readsBesideRemovals(EFStorageLMDBCacheRef<Point>.forKey("race.point", in: cache), Point(x: 1))
     readsBesideRemovals(EFStorageLMDBCacheRef<Level>.forKey("race.level", in: cache), .high)
@@ -89,25 +84,18 @@ struct DefaultContentTests {
     }
   }
 
-  @Test func defaultsOfUserDefaultsBesideWrites() {
-    let temporary = TemporaryDefaults()
-    defaultsBesideWrites(60) { key, persists in
-      EFStorageUserDefaults(
-        wrappedValue: 2, forKey: key, in: temporary.defaults, persistDefaultContent: persists)
-    }
-  }
-
-  @Test func defaultsOfACacheBesideWrites() throws {
-    let directory = try TemporaryDirectory()
+  @Test func defaultsBesideWrites() throws {
+    let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
     let cache = try directory.cache()
+    defaultsBesideWrites(60) { key, persists in
+      EFStorageUserDefaults(wrappedValue: 2, forKey: key, in: temporary.defaults, persistDefaultContent: persists)
+    }
     defaultsBesideWrites(2_000) { key, persists in
       EFStorageLMDBCache(wrappedValue: 2, forKey: key, in: cache, persistDefaultContent: persists)
     }
   }
 
-  @Test func aSuccessfulReadEndsTheFailure() throws {
-    let failures = Failures()
-    let cache = try TemporaryDirectory().cache()
+  @Test func aFailedConversionChangesNothingAndASuccessfulReadEndsTheFailure() throws {
     struct Refusing: Codable, LMDBCacheStorable {
       var isRefused = false
       func encode(to encoder: any Encoder) throws {
@@ -118,19 +106,18 @@ struct DefaultContentTests {
       init(isRefused: Bool) { self.isRefused = isRefused }
       init(from decoder: any Decoder) throws {}
     }
-    let reference = EFStorageLMDBCacheRef<Refusing>.forKey("refusing", in: cache)
-    reference.content = Refusing(isRefused: false)
+    let failures = Failures(of: "refusing")
+    let cache = try TemporaryDirectory().cache()
     let property = EFStorageLMDBCache(wrappedValue: Refusing(isRefused: false), forKey: "refusing", in: cache)
-    _ = property.wrappedValue
+    let reference = property.projectedValue
+    reference.content = Refusing(isRefused: false)
     property.wrappedValue = Refusing(isRefused: true)
     #expect(reference.lastFailure?.kind == .conversion)
-    _ = property.wrappedValue
-    #expect(reference.lastFailure == nil)
-    reference.content = Refusing(isRefused: true)
+    #expect(!property.wrappedValue.isRefused && reference.lastFailure == nil)
+    #expect(throws: EFStorageFailure.self) { try reference.storeContent(Refusing(isRefused: true)) }
     #expect(reference.lastFailure?.kind == .conversion)
-    _ = reference.content
-    #expect(reference.lastFailure == nil)
-    withExtendedLifetime(failures) {}
+    #expect(reference.content?.isRefused == false && reference.lastFailure == nil)
+    #expect(failures.kinds == [.conversion, .conversion])
   }
 
   @Test func levelsOfNil() throws {

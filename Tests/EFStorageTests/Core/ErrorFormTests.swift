@@ -1,14 +1,11 @@
-import EFStorageLMDBCache
 import EFStorageUserDefaults
 import Foundation
 import TestSupport
 import Testing
 
 @Suite struct ErrorFormTests {
-  private struct Unstorable: LMDBCacheStorable, UserDefaultsStorable {
+  private struct Unstorable: UserDefaultsStorable {
     struct Reason: Error {}
-    func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { .failure(Reason()) }
-    static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? { nil }
     func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .failure(Reason()) }
     static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Self? { nil }
   }
@@ -23,12 +20,9 @@ import Testing
     #expect(failure.underlying is Unstorable.Reason)
     #expect(failure.description == "conversion: \(failure.message) (Reason())")
     #expect(failures.all.count == 1)
-  }
-
-  @Test func aStorageThatCannotBeWritten() {
     struct Unwritable: WholeStorageError {}
-    let failure = EFStorageFailure(.storage, key: "", storage: Int.self, content: Any.self, underlying: Unwritable())
-    #expect(failure.message == "Int cannot be written. Changes are kept in memory, and are written once that succeeds.")
+    let whole = EFStorageFailure(.storage, key: "", storage: Int.self, content: Any.self, underlying: Unwritable())
+    #expect(whole.message == "Int cannot be written. Changes are kept in memory, and are written once that succeeds.")
   }
 
   @Test func aValueThatUserDefaultsCannotHold() throws {
@@ -43,22 +37,6 @@ import Testing
     temporary.defaults.set("text", forKey: "dictionary")
     let unread = try #require(throws: EFStorageFailure.self) { try reference.loadContent() }
     #expect((unread.underlying as? UserDefaultsStorableError)?.code == .unreadable)
-    withExtendedLifetime(failures) {}
-  }
-
-  @Test func aCompositionOfWhichOnePlaceFails() throws {
-    let failures = Failures(of: "composed")
-    let temporary = TemporaryDefaults()
-    let cache = try TemporaryDirectory().cache()
-    let composition =
-      EFStorageLMDBCache<Unstorable?>(wrappedValue: nil, forKey: "composed", in: cache)
-      + EFStorageUserDefaults<Unstorable?>(wrappedValue: nil, forKey: "composed", in: temporary.defaults)
-    let error = try #require(throws: EFStorageCompositionError.self) {
-      try composition.storeContent(.some(Unstorable()))
-    }
-    #expect(error.code == .both && error.message.contains("Write again"))
-    #expect((error.underlying as? EFStorageFailure)?.code == .conversion)
-    #expect(error.description.contains("first: ") && error.description.contains("second: "))
     withExtendedLifetime(failures) {}
   }
 }

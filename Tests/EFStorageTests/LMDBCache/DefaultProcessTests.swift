@@ -68,24 +68,4 @@ import Testing
       #expect(other.get(Self.visits) == 3 && store.get(Self.visits) == 2)
     }
   }
-
-  /// After each race the key has the other process's value.
-  @Test func defaultsBesideWritesOfAnotherProcess() throws {
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache { $0.disk.groupCommitInterval = .milliseconds(1) }
-    let child = try child(directory)
-    for round in 0..<100 {
-      child.send("set \(round)")
-      let property = EFStorageLMDBCache(
-        wrappedValue: "default", forKey: "shared", in: cache, persistDefaultContent: true)
-      let found = property.wrappedValue
-      #expect(child.readLine() == "done")
-      try cache.flush()
-      #expect(property.wrappedValue == "\(round)", "The property was \(found).")
-      #expect(child.run("get") == "\(round)")
-      #expect(child.run("remove") == "done")
-    }
-    child.end()
-    try cache.close()
-  }
 }

@@ -5,27 +5,20 @@ import TestSupport
 import Testing
 
 @Suite struct LossTests {
-  let directory: TemporaryDirectory
-
-  init() throws { directory = try TemporaryDirectory() }
-
-  /// A cache with a value under `key`, rebuilt after damage.
-  private func recovered(_ key: String) throws -> LMDBCache {
-    let cache = try directory.cache()
-    let wrapper = EFStorageLMDBCache(wrappedValue: 0, forKey: key, in: cache)
-    wrapper.wrappedValue = 42
-    try cache.close()
+  /// A cache that was rebuilt after damage has lost its contents. A sound one says nothing.
+  @Test func aReferenceReportsThatItsContentIsLost() throws {
+    let directory = try TemporaryDirectory()
+    let (key, other) = ("lost \(UUID())", "default \(UUID())")
+    let (failures, others) = (Failures(of: key), Failures(of: other))
+    let sound = try directory.cache()
+    for key in [key, other] { EFStorageLMDBCache(wrappedValue: 0, forKey: key, in: sound).wrappedValue = 42 }
+    try sound.close()
+    #expect(failures.all.isEmpty && others.all.isEmpty)
     let file = directory.url.appendingPathComponent("cache/data.mdb")
     try Data(contentsOf: file).prefix(9_000).write(to: file)
-    let again = try directory.cache()
-    #expect(again.recovery != nil)
-    return again
-  }
+    let cache = try directory.cache()
+    #expect(cache.recovery != nil)
 
-  @Test func aReferenceSaysThatItsContentIsLost() throws {
-    let key = "lost \(UUID())"
-    let cache = try recovered(key)
-    let failures = Failures(of: key)
     let reference = EFStorageLMDBCacheRef<Int>.forKey(key, in: cache)
     #expect(failures.kinds == [.loss])
     #expect(reference.content == nil)
@@ -35,26 +28,11 @@ import Testing
     #expect(reference.lastFailure == nil)
     #expect(reference.content == 1)
     #expect(failures.kinds == [.loss])
-    try cache.close()
-  }
-
-  @Test func aDefaultIsNotPersistedSilently() throws {
-    let key = "default \(UUID())"
-    let cache = try recovered(key)
-    let failures = Failures(of: key)
-    let wrapper = EFStorageLMDBCache(wrappedValue: 7, forKey: key, in: cache, persistDefaultContent: true)
-    #expect(failures.kinds == [.loss])
+    // Nor is a default stored silently.
+    let wrapper = EFStorageLMDBCache(wrappedValue: 7, forKey: other, in: cache, persistDefaultContent: true)
+    #expect(others.kinds == [.loss])
     #expect(wrapper.wrappedValue == 7)
-    #expect(try cache.value(Int.self, forKey: key) == 7)
-    try cache.close()
-  }
-
-  @Test func aCacheThatWasSoundSaysNothing() throws {
-    let failures = Failures(of: "key of a sound cache")
-    let cache = try directory.cache()
-    let wrapper = EFStorageLMDBCache(wrappedValue: 7, forKey: "key of a sound cache", in: cache)
-    #expect(wrapper.wrappedValue == 7)
-    #expect(failures.all.isEmpty)
+    #expect(try cache.value(Int.self, forKey: other) == 7)
     try cache.close()
   }
 }

@@ -2,7 +2,6 @@ import EFStorageLMDBCache
 import Foundation
 @testable import LMDBCaching
 import Observation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -61,36 +60,22 @@ struct ReferenceTests {
     #expect(try await contents.next() == nil)
   }
 
-  @Observable final class Settings {
-    @ObservationIgnored @EFStorageLMDBCache var theme: String
-
-    init(_ cache: LMDBCache) {
-      _theme = EFStorageLMDBCache(wrappedValue: "light", forKey: "theme", in: cache, isObserved: true)
-    }
-  }
-
-  @Test func aPropertyIsTrackedByObservation() async throws {
-    let settings = Settings(cache)
-    let changes = Atomic<Int>(0)
-    func track() -> String {
-      withObservationTracking {
-        settings.theme
-      } onChange: {
-        changes.add(1, ordering: .relaxed)
-      }
-    }
+  @Test func anObservedPropertyIsTracked() async throws {
+    let property = EFStorageLMDBCache(wrappedValue: "light", forKey: "theme", in: cache, isObserved: true)
     let writes: [(String, () throws -> Void)] = [
-      ("dark", { settings.theme = "dark" }),
-      ("blue", { settings.$theme.content = "blue" }),
-      ("red", { try cache.set("red", forKey: "theme") }),
-      ("light", { try cache.removeValue(forKey: "theme") }),
+      ("dark", { property.wrappedValue = "dark" }), ("blue", { property.projectedValue.content = "blue" }),
+      ("red", { try cache.set("red", forKey: "theme") }), ("light", { try cache.removeValue(forKey: "theme") }),
     ]
     for (expected, write) in writes {
-      _ = track()
-      let before = changes.load(ordering: .relaxed)
+      let isChanged = Guarded(false)
+      withObservationTracking {
+        _ = property.wrappedValue
+      } onChange: {
+        isChanged { $0 = true }
+      }
       try write()
-      #expect(try await becomesTrue { changes.load(ordering: .relaxed) > before })
-      #expect(track() == expected)
+      #expect(try await becomesTrue { isChanged.current })
+      #expect(property.wrappedValue == expected)
     }
     try await cache.close()
   }
@@ -170,27 +155,6 @@ struct ReferenceTests {
     #expect(process.readRemaining() == ["calm"])
   }
 
-  @Test func contentExpires() throws {
-    let clock = ManualClock()
-    let cache = try directory.cache("expiring") { $0.clock = .manual(clock) }
-    let wrapper = EFStorageLMDBCache(wrappedValue: 0, forKey: "key", in: cache, expires: .after(.seconds(10)))
-    wrapper.wrappedValue = 1
-    #expect(wrapper.wrappedValue == 1)
-    clock.advance(by: .seconds(9))
-    #expect(wrapper.wrappedValue == 1)
-    clock.advance(by: .seconds(2))
-    #expect(wrapper.wrappedValue == 0)
-    #expect(EFStorageLMDBCacheRef<Int>.forKey("key", in: cache).content == nil)
-
-    try wrapper._ref.store(2, expires: .after(.seconds(5)))
-    #expect(wrapper.wrappedValue == 2)
-    cache.memory.removeAll()
-    // Read from disk, with the expiry.
-    #expect(EFStorageLMDBCacheRef<Int>.forKey("key", in: cache).content == 2)
-    clock.advance(by: .seconds(6))
-    #expect(wrapper.wrappedValue == 0)
-  }
-
   /// Repeated reads from the reference count as uses of the entry.
   @Test func readsCountAsAccesses() throws {
     let clock = ManualClock()
@@ -207,78 +171,6 @@ struct ReferenceTests {
     }
     try cache.trim(to: .age(.seconds(120)))
     #expect(try cache.contains("hot") && !cache.contains("cold"))
-  }
-
-  @Test func seesWritesOfAnotherProcess() throws {
-    let process = try ChildProcess(
-      "EFStorageTestProcess", ["serve-cache", directory.url.appendingPathComponent("cache").path])
-    let wrapper = EFStorageLMDBCache(wrappedValue: "default", forKey: "shared", in: cache)
-    #expect(wrapper.wrappedValue == "default" && process.run("get") == "default")
-    for number in 0..<20 {
-      #expect(process.run("set theirs\(number)") == "done")
-      #expect(wrapper.wrappedValue == "theirs\(number)")
-      wrapper.wrappedValue = "ours\(number)"
-      try cache.flush()
-      #expect(process.run("get") == "ours\(number)")
-    }
-    #expect(process.run("remove") == "done")
-    #expect(wrapper.wrappedValue == "default")
-  }
-
-  @Test func unreadableContentIsKeptAndToldOnce() throws {
-    try cache.set("text", forKey: "unreadable")
-    let failures = Failures(of: "unreadable")
-    let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "unreadable", in: cache, persistDefaultContent: true)
-    for _ in 0..<10 { #expect(property.wrappedValue == 5) }
-    #expect(try cache.value(String.self, forKey: "unreadable") == "text")
-    #expect(failures.kinds == [.loading])
-    #expect(property._ref.lastFailure?.kind == .loading)
-    #expect((property._ref.lastFailure?.underlying as? CacheError)?.code == .typeMismatch)
-    #expect(throws: EFStorageFailure.self) { try property.loadContent() }
-    property.wrappedValue = 6
-    #expect(property.wrappedValue == 6 && property._ref.lastFailure == nil)
-  }
-
-  @Test func failedConversionChangesNothing() throws {
-    struct Refusing: Codable, LMDBCacheStorable, Equatable {
-      var number: Int
-      func encode(to encoder: any Encoder) throws {
-        if number < 0 { throw CocoaError(.coderInvalidValue) }
-        var container = encoder.singleValueContainer()
-        try container.encode(number)
-      }
-      init(_ number: Int) { self.number = number }
-      init(from decoder: any Decoder) throws { number = try decoder.singleValueContainer().decode(Int.self) }
-    }
-    let failures = Failures(of: "refusing")
-    let reference = EFStorageLMDBCacheRef<Refusing>.forKey("refusing", in: cache)
-    reference.content = Refusing(1)
-    reference.content = Refusing(-1)
-    #expect(reference.content == Refusing(1))
-    #expect(failures.kinds == [.conversion])
-    #expect(throws: EFStorageFailure.self) { try reference.storeContent(Refusing(-2)) }
-    #expect(failures.kinds == [.conversion, .conversion])
-  }
-
-  @Test func closedCache() throws {
-    let failures = Failures(of: "closed")
-    let reference = EFStorageLMDBCacheRef<Int>.forKey("closed", in: cache)
-    reference.content = 1
-    #expect(reference.content == 1)
-    try cache.close()
-    #expect(reference.content == nil)
-    reference.content = 2
-    #expect(failures.kinds == [.loading, .storage])
-  }
-
-  @Test func diskTierIsClosedFirst() throws {
-    _ = Failures()
-    let reference = EFStorageLMDBCacheRef<Int>.forKey("key", in: cache)
-    reference.content = 1
-    #expect(reference.content == 1)
-    try cache.close()
-    #expect(reference.content == nil)
-    #expect(throws: CacheError.self) { try cache.value(Int.self, forKey: "key") }
   }
 
   @Test func withoutACache() async throws {
@@ -310,25 +202,5 @@ struct ReferenceTests {
     @EFStorageLMDBCache(forKey: "number") var number: Int?
     #expect(number == 42)
     #expect(LMDBCache.efStorage.number as Int? == 42)
-  }
-
-  @Test func objectsAreReleased() throws {
-    final class Tracked: NSObject, NSCoding, LMDBCacheStorable {
-      override init() {}
-      required init?(coder: NSCoder) {}
-      func encode(with coder: NSCoder) {}
-    }
-    let cache = try directory.cache("tracked") { $0.memory.countLimit = 0 }
-    weak var first: CacheValue?
-    weak var reference: EFStorageLMDBCacheRef<[Int]>?
-    do {
-      let strong = EFStorageLMDBCacheRef<[Int]>.forKey("key", in: cache)
-      reference = strong
-      let value = CacheValue.make([1])
-      first = value
-      try cache.setObject(value, forKey: "key")
-      #expect(strong.content == [1])
-    }
-    #expect(first == nil && reference == nil)
   }
 }

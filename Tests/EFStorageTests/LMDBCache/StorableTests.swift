@@ -41,63 +41,65 @@ final class Marker: NSObject, NSCoding, LMDBCacheStorable {
 }
 
 struct StorableTests {
-  private func roundTrips<Content: LMDBCacheStorable & Equatable>(
-    _ contents: [Content], location: SourceLocation = #_sourceLocation
-  ) throws {
+  /// Stores contents of every type under a key each, and reads them from memory and after reopening.
+  @Test func everyTypeComesBack() throws {
     let directory = try TemporaryDirectory()
-    for content in contents {
-      let cache = try directory.cache()
-      EFStorageLMDBCacheRef.forKey("key", in: cache).content = content
-      #expect(EFStorageLMDBCacheRef.forKey("key", in: cache).content == content, sourceLocation: location)
-      try cache.close()
-      let reopened = try directory.cache()
-      #expect(EFStorageLMDBCacheRef.forKey("key", in: reopened).content == content, sourceLocation: location)
-      try reopened.close()
+    var checks: [(LMDBCache) -> Void] = []
+    var cache = try directory.cache()
+    func add<Content: LMDBCacheStorable & Equatable>(
+      _ contents: Content..., location: SourceLocation = #_sourceLocation
+    ) {
+      for content in contents {
+        let key = "key\(checks.count)"
+        EFStorageLMDBCacheRef<Content>.forKey(key, in: cache).content = content
+        checks.append { cache in
+          #expect(EFStorageLMDBCacheRef<Content>.forKey(key, in: cache).content == content, sourceLocation: location)
+        }
+      }
     }
-  }
-
-  @Test func standardTypes() throws {
-    try roundTrips(["", "é", "e\u{301}"])
-    try roundTrips([true, false])
-    try roundTrips([Int.min, 0, .max])
-    try roundTrips([Int8.min, .max])
-    try roundTrips([Int16.min, .max])
-    try roundTrips([Int32.min, .max])
-    try roundTrips([Int64.min, .max])
-    try roundTrips([UInt.max])
-    try roundTrips([UInt8.max])
-    try roundTrips([UInt16.max])
-    try roundTrips([UInt32.max])
-    try roundTrips([UInt64.max])
-    try roundTrips([Float.pi, -.infinity])
-    try roundTrips([Double.pi, -.infinity])
-    try roundTrips([CGFloat.pi])
-    try roundTrips([Decimal(string: "123456789012345678901234567890.5")!])
-    try roundTrips([Data(), Data([0, 255])])
-    try roundTrips([Date(timeIntervalSinceReferenceDate: 700_000_001.512_345_678)])
-    try roundTrips([URL(string: "https://example.org/a?b#c")!])
-    try roundTrips([UUID()])
-    try roundTrips([[1, 2], []])
-    try roundTrips([["a": [1.5], "": []]])
-    try roundTrips([Set(["a", "b"])])
-    try roundTrips([[Data?.none, Data([1])]])
-  }
-
-  @Test func otherTypes() throws {
-    try roundTrips([Mode.day, .night])
-    try roundTrips([CodableMode.day, .night])
-    try roundTrips([[Mode.day, .night], []])
-    try roundTrips([Set([Mode.day, .night])])
-    try roundTrips([["a": Mode.day]])
-    try roundTrips([[CodableMode.day]])
-    try roundTrips([Flags(rawValue: 5)])
-    try roundTrips([Person(name: "a", friends: [Person(name: "b", friends: [])])])
-    try roundTrips([Ported(words: ["two", "words"])])
-    try roundTrips([Temperature(degrees: -3.5)])
-    try roundTrips([Marker(3)])
-    try roundTrips([NSString(string: "object")])
-    try roundTrips([NSNumber(value: 42)])
-    try roundTrips([NSArray(array: [NSNumber(value: 1)])])
+    add("", "é", "e\u{301}")
+    add(true, false)
+    add(Int.min, 0, .max)
+    add(Int8.min, .max)
+    add(Int16.min, .max)
+    add(Int32.min, .max)
+    add(Int64.min, .max)
+    add(UInt.max)
+    add(UInt8.max)
+    add(UInt16.max)
+    add(UInt32.max)
+    add(UInt64.max)
+    add(Float.pi, -.infinity)
+    add(Double.pi, -.infinity)
+    add(CGFloat.pi)
+    add(Decimal(string: "123456789012345678901234567890.5")!)
+    add(Data(), Data([0, 255]))
+    add(Date(timeIntervalSinceReferenceDate: 700_000_001.512_345_678))
+    add(URL(string: "https://example.org/a?b#c")!)
+    add(UUID())
+    add([1, 2], [])
+    add(["a": [1.5], "": []])
+    add(Set(["a", "b"]))
+    add([Data?.none, Data([1])])
+    add(Mode.day, .night)
+    add(CodableMode.day, .night)
+    add([Mode.day, .night], [])
+    add(Set([Mode.day, .night]))
+    add(["a": Mode.day])
+    add([CodableMode.day])
+    add(Flags(rawValue: 5))
+    add(Person(name: "a", friends: [Person(name: "b", friends: [])]))
+    add(Ported(words: ["two", "words"]))
+    add(Temperature(degrees: -3.5))
+    add(Marker(3))
+    add(NSString(string: "object"))
+    add(NSNumber(value: 42))
+    add(NSArray(array: [NSNumber(value: 1)]))
+    for check in checks { check(cache) }
+    try cache.close()
+    cache = try directory.cache()
+    for check in checks { check(cache) }
+    try cache.close()
   }
 
   @Test func rawValuesAreStoredAsThemselves() throws {
@@ -108,17 +110,6 @@ struct StorableTests {
     #expect(try cache.value(Set<String>.self, forKey: "modes") == ["day", "night"])
     EFStorageLMDBCacheRef.forKey("temperature", in: cache).content = Temperature(degrees: 1)
     #expect(try cache.value(String.self, forKey: "temperature") == "1.0")
-  }
-
-  @Test func unknownRawValueIsKept() throws {
-    let cache = try TemporaryDirectory().cache()
-    try cache.set("dusk", forKey: "mode")
-    try cache.set(["day", "dusk"], forKey: "modes")
-    let failures = Failures(of: "mode")
-    #expect(EFStorageLMDBCacheRef<Mode>.forKey("mode", in: cache).content == nil)
-    #expect(EFStorageLMDBCacheRef<[Mode]>.forKey("modes", in: cache).content == nil)
-    #expect(failures.kinds == [.loading])
-    #expect(try cache.value(forKey: "mode") == "dusk")
   }
 
   /// Elements without raw values must be Codable.
@@ -150,12 +141,24 @@ struct StorableTests {
     #expect(EFStorageLMDBCache<Int?>(wrappedValue: 1, forKey: "nothing", in: cache).wrappedValue == 1)
   }
 
-  /// A default would overwrite the unreadable value.
-  @Test func whatCannotBeReadIsNotNothing() throws {
+  @Test func whatCannotBeReadIsKeptAndReportedOnce() throws {
     let directory = try TemporaryDirectory()
     let cache = try directory.cache()
-    try cache.set("words", forKey: "ported")
+    try cache.set("dusk", forKey: "mode")
+    try cache.set(["day", "dusk"], forKey: "modes")
+    let failures = Failures(of: "mode")
+    let property = EFStorageLMDBCache(wrappedValue: Mode.day, forKey: "mode", in: cache, persistDefaultContent: true)
+    for _ in 0..<10 { #expect(property.wrappedValue == .day) }
+    #expect(EFStorageLMDBCacheRef<[Mode]>.forKey("modes", in: cache).content == nil)
+    #expect(failures.kinds == [.loading] && property._ref.lastFailure?.kind == .loading)
+    #expect(try cache.value(forKey: "mode") == "dusk")
+    property.wrappedValue = .night
+    #expect(property.wrappedValue == .night && property._ref.lastFailure == nil)
+    // A closed cache cannot be read either.
     try cache.close()
+    #expect(property._ref.content == nil)
+    property._ref.content = .day
+    #expect(failures.kinds == [.loading, .loading, .storage])
     let error = #expect(throws: CacheError.self) { try Ported.loadFromLMDBCache(cache, forKey: "ported") }
     #expect(error?.code == .closed)
   }

@@ -28,30 +28,6 @@ struct DefaultsFileTests {
     try handle.close()
   }
 
-  /// Changes are written after 100 ms; processes exit before, during and after that.
-  @Test func exitsDuringASynchronization() throws {
-    try fill()
-    for content in 0..<40 {
-      let delay = 98_000 + 150 * content
-      #expect(try start("exit-defaults", suite, "\(content)", "\(delay)").readRemaining() == [])
-      #expect(try check() == ["missing 0 changing \(content)"], "\(delay) µs")
-    }
-  }
-
-  /// A killed process may lose its last changes.
-  @Test func killsDuringASynchronization() throws {
-    try fill()
-    var random = SeededRandom(1)
-    for content in 0..<40 {
-      let process = try start("churn-defaults", suite)
-      #expect(process.run("\(content)") == "set \(content)")
-      usleep(UInt32(98_000 + random.below(8_000)))
-      process.kill()
-      let found = try #require(try check().last)
-      #expect(found.hasPrefix("missing 0 "), "\(content): \(found)")
-    }
-  }
-
   @Test(arguments: [0, 1, 40, 2_000])
   func aDamagedFileIsRestoredAndTold(length: UInt64) throws {
     try fill()
@@ -115,19 +91,6 @@ struct DefaultsFileTests {
     close(descriptor)
     process.end()
     #expect(try check() == ["missing 0 changing 1"])
-  }
-
-  @Test func writersInSeveralProcesses() throws {
-    try fill()
-    let processes = try (0..<3).map { _ in try start("churn-defaults", suite) }
-    for round in 0..<5 {
-      for (number, process) in processes.enumerated() {
-        #expect(process.run("\(round * 10 + number)") == "set \(round * 10 + number)")
-      }
-      usleep(30_000)
-    }
-    for process in processes { process.end() }
-    #expect(try check().last?.hasPrefix("missing 0 changing 4") == true)
   }
 
   /// One process stores each property's default, and the others find it.

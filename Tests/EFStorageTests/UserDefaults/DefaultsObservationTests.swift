@@ -8,8 +8,6 @@ import Testing
 @Suite(.timeLimit(.minutes(30))) struct DefaultsObservationTests {
   private let temporary = TemporaryDefaults()
 
-  private struct Point: Codable, Equatable, Sendable, UserDefaultsStorable { var x: Int }
-
   private func reference<Content: UserDefaultsStorable>(
     _ type: Content.Type = Content.self, _ key: String = "key"
   ) -> EFStorageUserDefaultsRef<Content> { .forKey(key, in: temporary.defaults) }
@@ -44,6 +42,10 @@ import Testing
     // A new iterator starts with the current value.
     var others = reference.values.makeAsyncIterator()
     #expect(try await others.next() == 1_000)
+    // It ends with its task.
+    let task = Task { for try await _ in reference.values {} }
+    task.cancel()
+    try await task.value
   }
 
   /// Includes writes that bypass the references or use another object of the suite.
@@ -90,21 +92,6 @@ import Testing
     #expect(seen.current.count == 2 && seen.current.first??.isNaN == true && seen.current.last == 1)
   }
 
-  @Test func collectionsAndCodableContentsAreToldApart() async throws {
-    let dictionary = reference([String: [Int]].self, "dictionary")
-    let point = reference(Point.self, "point")
-    var dictionaries = dictionary.values.makeAsyncIterator()
-    var points = point.values.makeAsyncIterator()
-    #expect(try await dictionaries.next() == .some(nil))
-    #expect(try await points.next() == .some(nil))
-    for number in 0..<5 {
-      dictionary.content = ["a": [1, 2, number], "b": []]
-      #expect(try await dictionaries.next() == ["a": [1, 2, number], "b": []])
-      point.content = Point(x: number)
-      #expect(try await points.next() == Point(x: number))
-    }
-  }
-
   @Test func whatCannotBeReadIsToldOfAndWaitedOut() async throws {
     let failures = Failures(of: "key")
     temporary.defaults.set("text", forKey: "key")
@@ -114,30 +101,6 @@ import Testing
     #expect(failures.kinds.allSatisfy { $0 == .loading })
     reference.content = 1
     #expect(try await values.next() == 1)
-  }
-
-  @Test func itEndsWithItsTask() async throws {
-    let reference = reference(Int.self)
-    reference.content = 1
-    let (begun, seen) = (Guarded(false), Guarded<[Int?]>([]))
-    let task = Task {
-      for try await content in reference.values {
-        seen { $0.append(content) }
-        begun { $0 = true }
-      }
-    }
-    #expect(try await becomesTrue(within: .seconds(600)) { begun.current })
-    task.cancel()
-    try await task.value
-    #expect(seen.current == [1])
-  }
-
-  @Test func theProjectedValueHasThem() async throws {
-    let property = EFStorageUserDefaults(wrappedValue: 5, forKey: "property", in: temporary.defaults)
-    var values = property.projectedValue.values.makeAsyncIterator()
-    #expect(try await values.next() == .some(nil))
-    property.wrappedValue = 6
-    #expect(try await values.next() == 6)
   }
 
   // MARK: A property

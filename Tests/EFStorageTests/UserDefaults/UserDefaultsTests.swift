@@ -41,18 +41,6 @@ struct UserDefaultsTests {
     #expect(process.readRemaining() == ["replaced"])
   }
 
-  @Test func unreadableContentIsKept() throws {
-    let temporary = TemporaryDefaults()
-    temporary.defaults.set("text", forKey: "defaults.unreadable")
-    let failures = Failures(of: "defaults.unreadable")
-    let property = EFStorageUserDefaults(
-      wrappedValue: 5, forKey: "defaults.unreadable", in: temporary.defaults, persistDefaultContent: true)
-    #expect(property.wrappedValue == 5)
-    #expect(temporary.defaults.string(forKey: "defaults.unreadable") == "text")
-    #expect(Set(failures.kinds) == [.loading])
-    #expect(property._ref.lastFailure?.kind == .loading)
-  }
-
   @Test func failedConversionChangesNothing() throws {
     final class Alien: NSObject, NSCoding, AsIsUserDefaultsStorable {
       override init() {}
@@ -167,12 +155,4 @@ struct UserDefaultsTests {
       #expect(failures.kinds == [.conversion] && temporary.defaults.object(forKey: "\u{feff}key") == nil)
     }
   #endif
-
-  @Test func defaultCanBeSet() {
-    let temporary = TemporaryDefaults()
-    #expect(UserDefaults.defaultForEFStorage === UserDefaults.standard)
-    let cache = EFStorageUserDefaultsRef<Int>.forKey("default", in: temporary.defaults)
-    cache.content = 3
-    #expect(temporary.defaults.efStorage.default as Int? == 3)
-  }
 }

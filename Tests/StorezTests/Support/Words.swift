@@ -21,8 +21,9 @@ extension Words: UserDefaultsConvertible {
 }
 
 extension Words: CacheConvertible {
-  static func decode(cacheValue value: NSString) -> Words? { Words(text: String(describing: value)) }
-  var encodeForCache: NSString? { text.map { NSString(string: $0) } }
+  // Any object can be in a cache.
+  static func decode(cacheValue value: AnyObject) -> Words? { Words(text: String(describing: value)) }
+  var encodeForCache: AnyObject? { text.map { NSString(string: $0) } }
 }
 
 extension Words: LMDBConvertible {
