@@ -92,14 +92,6 @@ import Testing
     }
   }
 
-  @Test func theInnermostObjectIsNamed() throws {
-    let garage = Garage(with: [.inMemory])
-    try garage.park(Owner(id: "Sam", pet: Pet(7)))
-    try garage.put("{}", type: Pet.self, "7")
-    let error = failure { try garage.retrieve(Owner.self, identifier: "Sam") }
-    #expect(error?.code == .undecodable && error?.message.contains(#"Pet "7""#) == true)
-  }
-
   @Test func patternsAreThoseOfTheCodes() throws {
     let garage = Garage(with: [.inMemory])
     do {

@@ -14,16 +14,6 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
-  func aCycleIsParkedOnce(kind: Kind) throws {
-    try kind.with { garage in
-      let (sam, nick) = brothers()
-      try garage.park(sam)
-      for name in ["Sam", "Nick", "Emily"] { #expect(try garage.content(Person.self, name) != nil) }
-      try garage.parkAll([nick, sam])
-    }
-  }
-
-  @Test(arguments: Kind.allCases)
   func aCycleOfPlainPropertiesIsAnErrorThatNamesIt(kind: Kind) throws {
     try kind.with { garage in
       let (sam, nick) = brothers()

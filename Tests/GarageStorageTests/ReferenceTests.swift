@@ -230,16 +230,6 @@ import Testing
     }
   }
 
-  @Test func anObjectParkedBeforeItHadThePropertyIsRead() throws {
-    try Kind.inMemory.with { garage in
-      try garage.put(#"{"name":"Sam","age":1}"#, type: Friend.self, "Sam")
-      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
-      #expect(sam.brother == nil && sam.siblings.isEmpty)
-      try garage.put(#"{"name":"Sam","age":1,"brother":null,"siblings":{}}"#, type: Friend.self, "Sam")
-      #expect(failure { try garage.retrieve(Friend.self, identifier: "Sam") }?.code == .undecodable)
-    }
-  }
-
   @Test func otherEncodersWriteIdentifiersAndOthersDecodersReadObjects() throws {
     let sam = Friend("Sam")
     sam.brother = Friend("Nick")
