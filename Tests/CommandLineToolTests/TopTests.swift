@@ -150,14 +150,8 @@ import Testing
   }
 
   @Test func whatIsNoCacheIsAnError() async throws {
-    for path in [scratch.cache, scratch.url.path, "/dev/null", "/"] {
-      let result = try await Tool.run("top", "--cache", path + (path.hasSuffix("/") ? "" : "/"))
-      #expect(result.status == 66, "\(path)")
-      #expect(result.errors.contains("there is no cache"))
-    }
-    for interval in ["0", "-1", "nan", "inf", "1e9", "x"] {
-      let result = try await Tool.run("top", "--interval=\(interval)", "--cache", scratch.cache)
-      #expect(result.status == 64, "\(interval)")
+    for path in ["@", "@.", "/dev/null", "/"] {
+      try await scratch.expect("$$66 top --cache \(path)\n! there is no cache")
     }
   }
 
