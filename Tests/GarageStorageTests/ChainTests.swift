@@ -61,17 +61,50 @@ import Testing
     return length
   }
 
+  /// The smallest thread stack of any platform, for a release build; unoptimized frames are several times as large.
+  static let smallStack: Int = {
+    #if DEBUG
+      return 4 << 20
+    #else
+      return 512 << 10
+    #endif
+  }()
+
+  /// Parking nests nothing, and retrieval continues on further stacks.
   @Test(arguments: Kind.allCases)
-  func tenThousandObjectsComeBack(kind: Kind) throws {
-    try kind.with { garage in
-      let cars = train(10_000)
-      try garage.park(cars[0])
-      #expect(takeApart(cars[0]) == 10_000)
-      #expect(takeApart(try garage.retrieve(Car.self, identifier: 0)) == 10_000)
-      let all = try garage.retrieveAll(Car.self)
-      #expect(all.count == 10_000)
-      for car in all { car.next = nil }
-    }
+  func tenThousandObjectsComeBackOnASmallStack(kind: Kind) throws {
+    try onThread(stack: Self.smallStack) {
+      Result {
+        try kind.with { garage in
+          let cars = train(10_000)
+          try garage.park(cars[0])
+          #expect(takeApart(cars[0]) == 10_000)
+          #expect(takeApart(try garage.retrieve(Car.self, identifier: 0)) == 10_000)
+          let all = try garage.retrieveAll(Car.self)
+          #expect(all.count == 10_000)
+          for car in all { car.next = nil }
+        }
+      }
+    }.get()
+  }
+
+  @Test func whatIsNestedTooDeeplyIsAnErrorOnASmallStack() throws {
+    try onThread(stack: Self.smallStack) {
+      Result {
+        try Kind.inMemory.with { garage in
+          func chain(_ length: Int) -> GraphTests.Node {
+            (1..<length).reduce(GraphTests.Node()) { node, _ in
+              let first = GraphTests.Node()
+              first.next = node
+              return first
+            }
+          }
+          try garage.park(GraphTests.Holder(id: "a", node: chain(126)))
+          #expect(try garage.retrieve(GraphTests.Holder.self, identifier: "a") != nil)
+          #expect(throws: GarageError.self) { try garage.park(GraphTests.Holder(id: "b", node: chain(300))) }
+        }
+      }
+    }.get()
   }
 
   @Test func objectsWithoutIdentifiersInBetweenDoNotCount() throws {
