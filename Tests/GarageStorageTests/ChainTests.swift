@@ -18,18 +18,6 @@ import Testing
     var car: Car?
   }
 
-  final class MappedCar: NSObject, MappableObject {
-    var number = ""
-    var next: MappedCar?
-    override required init() {}
-    static var objectMapping: ObjectMapping {
-      let mapping = ObjectMapping(for: MappedCar.self)
-      mapping.addMappings(["number": \MappedCar.number, "next": \MappedCar.next])
-      mapping.identifyingAttribute = "number"
-      return mapping
-    }
-  }
-
   func train(_ length: Int, coupled: Bool = false) -> [Car] {
     let cars = (0..<length).map { number in
       let car = Car()
@@ -117,20 +105,20 @@ import Testing
 
   @Test func mappedObjectsComeBackToo() throws {
     let garage = Garage(with: [.inMemory])
-    let cars = (0..<3_000).map { number in
-      let car = MappedCar()
-      car.number = "\(number)"
-      return car
+    let humans = (0..<3_000).map { number in
+      let human = MappedObjectTests.Human()
+      human.ssn = "\(number)"
+      return human
     }
-    for index in cars.indices.dropLast() { cars[index].next = cars[index + 1] }
-    try garage.parkObject(cars[0])
-    for car in cars { car.next = nil }
-    var car = try garage.retrieveObject(MappedCar.self, identifier: "0")
+    for index in humans.indices.dropLast() { humans[index].friends = [humans[index + 1]] }
+    try garage.parkObject(humans[0])
+    for human in humans { human.friends = [] }
+    var human = try garage.retrieveObject(MappedObjectTests.Human.self, identifier: "0")
     var length = 0
-    while let present = car {
+    while let present = human {
       length += 1
-      car = present.next
-      present.next = nil
+      human = present.friends.first
+      present.friends = []
     }
     #expect(length == 3_000)
   }
