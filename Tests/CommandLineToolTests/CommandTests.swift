@@ -61,7 +61,7 @@ import Testing
     }
 
     /// The files hold 28 MB, and the tool waits for its reader with most of them read.
-    @Test(.disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "a sanitizer takes memory of its own"))
+    @Test(.disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "a sanitizer takes additional memory"))
     func aLongListTakesLittleMemoryAndBeginsAtOnce() async throws {
       let count = 100_000
       try scratch.fill { cache in

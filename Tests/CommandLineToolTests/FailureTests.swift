@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// Exit statuses of commands that cannot do what they should.
+/// Exit statuses of commands that fail.
 @Suite struct FailureTests {
   let scratch = try! Scratch()
 

@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// `import` from other caches. `LMDBCachingImportTests` tries what each source may hold.
+/// `import` from other caches. `LMDBCachingImportTests` tries the contents of each source.
 @Suite struct ImportTests {
   let scratch = try! Scratch()
 

@@ -27,7 +27,7 @@ import Testing
     let result = try await Tool.run(
       "replay", file, "--format", "u32be", "--memory-count", "200", "--threads", "\(threads)", "--json", "--cache",
       scratch.cache)
-    #expect(result.status == 0 && result.errors == "", "no progress bar where there is no terminal")
+    #expect(result.status == 0 && result.errors == "", "a progress bar without a terminal")
     let summary: ReplaySummary = try result.json()
     #expect(summary.requests == requests.count)
     #expect(summary.memoryHits + summary.diskHits + summary.misses == requests.count)

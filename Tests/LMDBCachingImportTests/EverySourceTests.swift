@@ -89,7 +89,7 @@ import Testing
     #expect(try kind.read(cache, "long") == long)
   }
 
-  /// Cancelled imports keep what they took, with every durability and a small journal.
+  /// Cancelled imports keep their entries, with every durability and a small journal.
   @Test(arguments: StoreKind.all, [Durability.full, .fast])
   func aCancelledImportGoesOn(_ kind: StoreKind, _ durability: Durability) async throws {
     var entries = (0..<600).map { (key: "key \($0)", text: "value \($0)") }

@@ -116,7 +116,7 @@ import Testing
     withExtendedLifetime(writer) {}
   }
 
-  /// An overwritten page, a file that is cut off, or flipped bytes: the import takes what it can read.
+  /// An overwritten page, a file that is cut off, or flipped bytes: the import takes the readable rows.
   @Test(arguments: 0..<32)
   func whatIsReadableOfADamagedDatabaseIsTaken(_ seed: Int) throws {
     do {

@@ -120,10 +120,6 @@ import Testing
     for number in 0..<50 { try writer.add("\(number)", archive(NSNumber(value: number))) }
     let before = try TreeImage(place.store.path)
     #expect(try Data(contentsOf: place.store.appendingPathComponent("manifest.sqlite-wal")).count > 0)
-    let temporary = FileManager.default.temporaryDirectory
-    func copies() throws -> [String] {
-      try FileManager.default.contentsOfDirectory(atPath: temporary.path).filter { $0.hasPrefix("lmdb-cache-import-") }
-    }
     let cache = try place.cache()
     #expect(try run(cache).taken == 50)
     for number in 0..<50 { #expect(try cache.value(Int.self, forKey: "\(number)") == number) }

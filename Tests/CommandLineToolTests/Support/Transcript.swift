@@ -132,7 +132,7 @@ extension Scratch {
     try cache.close()
   }
 
-  /// Cuts the database off in its middle, and returns what is left.
+  /// Cuts the database off in its middle, and returns the rest.
   @discardableResult func cutOff() throws -> Data {
     let data = URL(fileURLWithPath: cache + "/data.mdb")
     var bytes = try Data(contentsOf: data)

@@ -103,20 +103,30 @@ import Testing
     var options = LoadOptions(lifetime: .milliseconds(50))
     options.staleWhileRevalidate = .seconds(3_600)
     #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
-    usleep(80_000)
-    #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
+    let (isLoading, gate) = (Guarded(false), DispatchSemaphore(value: 0))
+    try waitUntil {
+      let value = try machine.cache.value(Int.self, forKey: "k", options: options) { _ in
+        isLoading { $0 = true }
+        gate.wait()
+        return 2
+      }
+      #expect(value == 1)
+      return isLoading.current
+    }
+    gate.signal()
     try waitUntil { try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 2 }
   }
 
-  @Test func aValueIsLoadedAnewBeforeItExpires() throws {
+  /// The server still has the old value, which does not count.
+  @Test func aValueIsLoadedAgainBeforeItExpires() throws {
     let (first, second) = (try Machine(server), try Machine(server))
     var options = LoadOptions(lifetime: .seconds(3_600))
     options.refreshAhead = 0.000_01
     #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
-    usleep(60_000)
-    // The server still has the old value, which does not count.
-    #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
-    try waitUntil { try second.cache.value(Int.self, forKey: "k") == 2 }
+    try waitUntil {
+      _ = try first.cache.value(Int.self, forKey: "k", options: options) { _ in 2 }
+      return try second.cache.value(Int.self, forKey: "k") == 2
+    }
   }
 
   @Test func whatIsNotToBeStoredIsNot() throws {
