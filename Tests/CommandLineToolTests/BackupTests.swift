@@ -58,7 +58,7 @@ import Testing
     let deadline = Date(timeIntervalSinceNow: 120)
     var number = 0
     while states.count < 3, Date() < deadline {
-      var text: String
+      let text: String
       if command == "backup" {
         number += 1
         let name = "backup\(number)"

@@ -95,8 +95,8 @@ import Testing
       random = SeededRandom(UInt64(seed))
       isEncrypted = seed % 4 == 3
       directory = kind == .durable ? GarageDirectory() : nil
-      garage = Self.garage(directory, isEncrypted)
-      other = directory.map { Self.garage($0, seed % 4 == 3) }
+      garage = History.garage(directory, isEncrypted)
+      other = directory.map { History.garage($0, seed % 4 == 3) }
     }
 
     private static func garage(_ directory: GarageDirectory?, _ isEncrypted: Bool) -> Garage {
@@ -119,13 +119,13 @@ import Testing
       switch random.below(26) {
       case 0..<6:
         let pet = pet(one)
-        try change({ $0.pets[one] = .init(pet) }) { try garage.park(pet) }
+        try change({ $0.pets[one] = Contents.Record(pet) }) { try garage.park(pet) }
       case 6, 7:
         // The last of two objects with one identifier counts.
         let pets = [pet(one), pet(two), pet(one)]
         try change({
-          $0.pets[two] = .init(pets[1])
-          $0.pets[one] = .init(pets[2])
+          $0.pets[two] = Contents.Record(pets[1])
+          $0.pets[one] = Contents.Record(pets[2])
         }) { try garage.parkAll(pets) }
       case 8, 9:
         let person = Person("person \(one % 3)", age: one)
@@ -217,7 +217,7 @@ import Testing
       guard let other, depth == 0, !isWaiting else { return }
       let pet = pet(random.below(Self.numbers))
       try other.park(pet)
-      visible.pets[pet.number] = .init(pet)
+      visible.pets[pet.number] = Contents.Record(pet)
       saved = visible
     }
 
@@ -259,7 +259,8 @@ import Testing
       }
       let number = random.below(Self.numbers)
       let expected = visible.pets[number]
-      #expect(try garage.retrieve(Pet.self, identifier: number).map { .init($0) } == expected)
+      let found = try garage.retrieve(Pet.self, identifier: number)
+      #expect(found.map { Contents.Record($0) } == expected)
       if let expected {
         #expect(try garage.syncStatus(for: Pet(number)) == expected.status)
       } else {

@@ -246,7 +246,7 @@ import Testing
   }
 
   @Test func valuesAreShownByTheirKind() throws {
-    let list = ["limits": [1, 2]]
+    let list: [String: Any] = ["limits": [1, 2]]
     let json = #"{"a":[1.50,12345678901234567890],"b":{},"c":"}:,"}"#
     try scratch.fill { cache in
       try cache.set(json, forKey: "json")

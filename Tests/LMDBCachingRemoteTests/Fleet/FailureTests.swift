@@ -162,22 +162,6 @@ import Testing
     #expect(try machine.cache.value(String.self, forKey: "k") == nil)
   }
 
-  @Test func passwordsAndUsers() throws {
-    let server = try RedisServer()
-    try server.run("ACL", "SETUSER", "app", "on", ">word", "~*", "&*", "+@all")
-    try server.run("ACL", "SETUSER", "default", "nopass", "-@all", "+ping", "+auth")
-    func attempt(_ user: String?, _ password: String?) throws -> [RemoteReply] {
-      var configuration = RedisConfiguration(unixSocket: server.socket)
-      (configuration.username, configuration.password) = (user, password)
-      return try RedisTier(configuration).sendAndWait([RemoteCommand(["SET", "a", "b"])], timeLimit: .seconds(300))
-    }
-    #expect(try attempt("app", "word") == [.bytes(Data("OK".utf8))])
-    let error = #expect(throws: RemoteTierError.self) { try attempt("app", "wrong") }
-    #expect(error?.code == .refused)
-    guard case .error(let message) = try attempt(nil, nil)[0] else { throw NotInTime() }
-    #expect(message.hasPrefix("NOPERM"))
-  }
-
   /// The permissions in the article on running a fleet suffice.
   @Test(arguments: [false, true]) func aUserNeedsTheseCommandsAndNoOthers(_ isBehind: Bool) throws {
     let commands = [
