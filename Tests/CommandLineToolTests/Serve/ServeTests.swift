@@ -130,31 +130,19 @@ import Testing
     #expect(try session.get("api/summary").status == 200)
   }
 
-  @Test func aRequestWithoutEndIsRefused() throws {
+  @Test func whoMisbehavesKeepsNobodyOut() throws {
     try fillSome()
     let session = try InspectorSession(cache: scratch.cache)
-    let line = try session.send("GET /" + String(repeating: "a", count: 1 << 20))
-    #expect(line.status == 431)
+    // Requests without an end.
+    #expect(try session.send("GET /" + String(repeating: "a", count: 1 << 20)).status == 431)
     let headers = (0..<200).map { "X-\($0): 1\r\n" }.joined()
     #expect(try session.send(session.head("GET", "") + headers + "\r\n").status == 431)
-    #expect(try session.get("api/summary").status == 200)
-  }
-
-  /// Beyond the connection limit, idle connections give way to active ones.
-  @Test func connectionsThatAskForNothingKeepNobodyOut() throws {
-    try fillSome()
-    let session = try InspectorSession(cache: scratch.cache)
+    // Beyond the connection limit, idle connections give way to active ones: they get a 408 or are closed.
     let silent = try (0..<150).map { _ in try RawConnection(port: session.port) }
     for connection in silent.prefix(75) { connection.write(Data("GET /".utf8)) }
     for _ in 0..<5 { #expect(try session.get("api/summary").status == 200) }
-    // Each idle connection gets a 408 or is just closed.
-    #expect([0, 408].contains(RawResponse(silent[149].readToEnd()).status))
-    #expect([0, 408].contains(RawResponse(silent[0].readToEnd()).status))
-  }
-
-  @Test func aClientThatDoesNotReadKeepsNobodyOut() throws {
-    try fillSome()
-    let session = try InspectorSession(cache: scratch.cache)
+    for index in [149, 0] { #expect([0, 408].contains(RawResponse(silent[index].readToEnd()).status)) }
+    // Subscribers that do not read.
     let idle = try (0..<20).map { _ in try session.subscribed() }
     let statuses = idle.map { RawResponse($0.read()).status }
     #expect(statuses.filter { $0 == 200 }.count == 16 && statuses.filter { $0 == 503 }.count == 4, "\(statuses)")
@@ -191,6 +179,16 @@ import Testing
 
   // MARK: Entries
 
+  private func listings(_ query: String, of session: InspectorSession) throws -> [[Listing.Entry]] {
+    var (listings, place): ([[Listing.Entry]], String) = ([], "")
+    repeat {
+      let listing: Listing = try session.json("api/entries?\(query)\(place)")
+      listings.append(listing.entries)
+      place = listing.next.map { "&after=\(InspectorSession.escaped($0))" } ?? ""
+    } while place != ""
+    return listings
+  }
+
   @Test func pagesOfTheListAreTheWholeList() throws {
     try scratch.fill { cache in
       for number in 0..<1_234 { try cache.set(number, forKey: "key:\(number)") }
@@ -199,21 +197,15 @@ import Testing
       try cache.set("empty", forKey: "")
     }
     let session = try InspectorSession(cache: scratch.cache)
-    for search in ["", "&search=E"] {
-      var keys: [String] = []
-      var place = ""
-      repeat {
-        let listing: Listing = try session.json("api/entries?limit=100\(search)\(place)")
-        #expect(listing.entries.count <= 100)
-        #expect(listing.entries.filter(\.isCut).allSatisfy { $0.key.utf8.count == 4_096 })
-        keys += listing.entries.map(\.key)
-        place = listing.next.map { "&after=\(InspectorSession.escaped($0))" } ?? ""
-      } while place != ""
-      #expect(keys.count == (search == "" ? 1_237 : 1_234) && Set(keys).count == keys.count)
+    for (search, count) in [("", 1_237), ("&search=E", 1_234)] {
+      let pages = try listings("limit=100" + search, of: session)
+      let entries = pages.flatMap(\.self)
+      #expect(pages.allSatisfy { $0.count <= 100 })
+      #expect(entries.filter(\.isCut).allSatisfy { $0.key.utf8.count == 4_096 })
+      #expect(entries.count == count && Set(entries.map(\.key)).count == count)
     }
     let found: Listing = try session.json("api/entries?search=KEY:99&prefix=key:9")
-    let expected = ([99] + Array(990...999)).map { "key:\($0)" }
-    #expect(Set(found.entries.map(\.key)) == Set(expected))
+    #expect(Set(found.entries.map(\.key)) == Set(([99] + Array(990...999)).map { "key:\($0)" }))
   }
 
   static let hostile = [
@@ -293,68 +285,56 @@ import Testing
     #expect(try session.get("api/summary").status == 200)
   }
 
-  /// Megabytes are cut to kilobytes, with a note.
+  private static let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+
+  /// Megabytes are cut to kilobytes, with a note. The cut may fall within a character.
   @Test func whatIsLongIsCut() throws {
-    for value in [String(repeating: "läng ", count: 1 << 20), "[" + String(repeating: "1,", count: 1 << 20) + "1]"] {
-      try scratch.fill { cache in try cache.set(value, forKey: "key") }
-      let session = try InspectorSession(cache: scratch.cache)
-      let response = try session.get("api/entry?key=key")
+    let texts = [
+      "words": String(repeating: "läng ", count: 1 << 20),
+      "list": "[" + String(repeating: "1,", count: 1 << 20) + "1]",
+    ]
+    var configuration = CacheConfiguration()
+    configuration.disk = .unlimited
+    try scratch.fill(configuration) { cache in
+      for (key, text) in texts { try cache.set(text, forKey: key) }
+      for shift in 0..<3 {
+        let text = "[\"" + String(repeating: " ", count: shift) + String(repeating: "ö€", count: 40_000) + "\"]"
+        try cache.set(Data(text.utf8), forKey: "shift \(shift)")
+      }
+      try cache.set(Self.png + Data(count: 17 << 20), forKey: "image")
+      for number in 0..<20 { try cache.set(number, forKey: "\(number)" + String(repeating: "k", count: 1 << 20)) }
+    }
+    let session = try InspectorSession(cache: scratch.cache)
+    for key in texts.keys {
+      let response = try session.get("api/entry?key=\(key)")
       #expect(response.status == 200 && response.body.count < 400_000)
       let entry: Entry = try response.json()
       #expect(entry.views.allSatisfy { $0.shown != nil && $0.shown! <= 100_000 })
     }
+    for shift in 0..<3 {
+      let entry: Entry = try session.json("api/entry?key=shift%20\(shift)")
+      #expect(entry.views.map(\.title) == ["JSON", "Text", "Bytes"])
+    }
+    let image: Entry = try session.json("api/entry?key=image")
+    #expect(image.views.map(\.kind) == ["note", "hex"])
+    #expect(try session.get("api/image?key=image").status == 413)
+    // A page of keys is limited to some MB.
+    #expect(try listings("limit=500", of: session).flatMap(\.self).filter(\.isCut).count == 20)
   }
 
   @Test func onlyImagesAreImages() throws {
-    let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data("<script>".utf8)
     try scratch.fill { cache in
-      try cache.set(png, forKey: "png")
+      try cache.set(Self.png + Data("<script>".utf8), forKey: "png")
       try cache.set(Data("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>".utf8), forKey: "svg")
       try cache.set(Data("<html><script>alert(1)</script>".utf8), forKey: "html")
     }
     let session = try InspectorSession(cache: scratch.cache)
     let image = try session.get("api/image?key=png")
-    #expect(image.status == 200 && image.body == png)
+    #expect(image.status == 200 && image.body == Self.png + Data("<script>".utf8))
     #expect(image.headers["content-type"] == "image/png")
     #expect(image.headers["x-content-type-options"] == "nosniff")
     #expect(image.headers["content-security-policy"]?.hasSuffix("sandbox") == true)
     for key in ["svg", "html"] { #expect(try session.get("api/image?key=\(key)").status == 415) }
-  }
-
-  /// The cut may fall within a character.
-  @Test func longTextIsText() throws {
-    for shift in 0..<3 {
-      let text = "[\"" + String(repeating: " ", count: shift) + String(repeating: "ö€", count: 40_000) + "\"]"
-      try scratch.fill { cache in try cache.set(Data(text.utf8), forKey: "key") }
-      let session = try InspectorSession(cache: scratch.cache)
-      let entry: Entry = try session.json("api/entry?key=key")
-      #expect(entry.views.map(\.title) == ["JSON", "Text", "Bytes"])
-    }
-  }
-
-  @Test func anImageThatIsTooLargeIsToldOf() throws {
-    let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data(count: 17 << 20)
-    try scratch.fill { cache in try cache.set(png, forKey: "png") }
-    let session = try InspectorSession(cache: scratch.cache)
-    let entry: Entry = try session.json("api/entry?key=png")
-    #expect(entry.views.map(\.kind) == ["note", "hex"])
-    #expect(try session.get("api/image?key=png").status == 413)
-  }
-
-  /// A page of keys is limited to some MB.
-  @Test func pagesOfLongKeysAreShort() throws {
-    try scratch.fill { cache in
-      for number in 0..<20 { try cache.set(number, forKey: "\(number)" + String(repeating: "k", count: 1 << 20)) }
-    }
-    let session = try InspectorSession(cache: scratch.cache)
-    var (count, place): (Int, String?) = (0, nil)
-    repeat {
-      let after = place.map { "&after=" + InspectorSession.escaped($0) } ?? ""
-      let listing: Listing = try session.json("api/entries?limit=500\(after)")
-      #expect(listing.entries.allSatisfy { $0.isCut })
-      (count, place) = (count + listing.entries.count, listing.next)
-    } while place != nil
-    #expect(count == 20)
   }
 
   // MARK: Looking
