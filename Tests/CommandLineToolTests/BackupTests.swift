@@ -149,11 +149,12 @@ import Testing
       / cache
       $4 backup @backup --skip-damaged
       ! "key 1000007"
-      ~ 19
+      ^ \u{1B}
       $$ ls -q --cache @backup
       # 19
       $$4 restore @ --cache @backup
       ! "key 1000007"
+      ^ \u{1B}
       / backup cache
       """)
   }

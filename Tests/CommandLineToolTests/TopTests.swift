@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test func whatIsNoCacheIsAnError() async throws {
-    for path in ["@", "@.", "/dev/null", "/"] {
+    for path in ["@", "@.", "/dev/null/", "/"] {
       try await scratch.expect("$$66 top --cache \(path)\n! there is no cache")
     }
   }
