@@ -92,28 +92,29 @@ struct Transcript {
     if !lines.isEmpty, result.output != Data(lines.joined().utf8) { return false }
     let isOutputExpected = call.expectations.contains { "=>|~^#{".contains($0.kind) }
     if call.status != 0, !isOutputExpected, !result.output.isEmpty { return false }
-    return try call.expectations.allSatisfy { kind, text in
-      switch kind {
-      case "=": result.output == Data(text.utf8)
-      case ">": true
-      case "|":
-        result.text.split(separator: "\n").contains {
-          let words = text.split(separator: " ")
-          return $0.split(separator: " ").prefix(words.count) == words[...]
-        }
-      case "~": result.text.contains(text)
-      case "^": !result.text.contains(text)
-      case "#": result.text.split(separator: "\n").count == Int(text)
-      case "{":
-        text.split(separator: " ").allSatisfy { field in
-          let parts = field.split(separator: "=", maxSplits: 1)
-          let found = result.text.filter { !$0.isWhitespace }
-          return [",", "}", "]"].contains { found.contains("\"\(parts[0])\":\(parts[1])\($0)") }
-        }
-      case "!": text.isEmpty ? result.errors.isEmpty : result.errors.contains(text)
-      case "/": try scratch.names == text.split(separator: " ").map(String.init)
-      default: false
+    return try call.expectations.allSatisfy { try holds($0.kind, $0.text, result) }
+  }
+
+  private func holds(_ kind: Character, _ text: String, _ result: ToolResult) throws -> Bool {
+    let words = text.split(separator: " ")
+    let lines = result.text.split(separator: "\n")
+    switch kind {
+    case "=": return result.output == Data(text.utf8)
+    // All of these lines together are the output.
+    case ">": return true
+    case "|": return lines.contains { $0.split(separator: " ").starts(with: words) }
+    case "~": return result.text.contains(text)
+    case "^": return !result.text.contains(text)
+    case "#": return lines.count == Int(text)
+    case "{":
+      let object = result.text.filter { !$0.isWhitespace }
+      return words.allSatisfy { word in
+        let field = word.split(separator: "=", maxSplits: 1)
+        return [",", "}", "]"].contains { object.contains("\"\(field[0])\":\(field[1])\($0)") }
       }
+    case "!": return text.isEmpty ? result.errors.isEmpty : result.errors.contains(text)
+    case "/": return try scratch.names == words.map(String.init)
+    default: return false
     }
   }
 }
