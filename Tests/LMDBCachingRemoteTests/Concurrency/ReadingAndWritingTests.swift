@@ -84,17 +84,29 @@ import Testing
     #expect(first.cache.statistics.requests == 1)
   }
 
-  @Test(arguments: [nil, "a/"]) func removalOfAllReachesAll(_ prefix: String?) async throws {
-    let (first, second) = (try Machine(server), try Machine(server))
-    for key in ["a/1", "a/2", "b/1"] { try await first.cache.set(key, forKey: key) }
-    for key in ["a/1", "a/2", "b/1"] { try #require(try await second.cache.value(String.self, forKey: key) == key) }
-    try second.settle()
-    if let prefix { try await first.cache.removeAll(withPrefix: prefix) } else { try await first.cache.removeAll() }
-    for machine in [first, second] {
-      try await wait { try machine.cache.value(String.self, forKey: "a/1") == nil }
-      #expect(try await machine.cache.value(String.self, forKey: "a/2") == nil)
-      #expect(try await machine.cache.value(String.self, forKey: "b/1") == (prefix == nil ? nil : "b/1"))
+  /// Removals, also queued ones, keep their place among the other writes, and reach this fleet alone.
+  @Test(arguments: [false, true], ["", "a/"])
+  func removalsOfManyReachAll(_ isBehind: Bool, _ prefix: String) throws {
+    let machine = { try Machine(self.server) { if isBehind { $0.writes = .behind(limit: 1 << 20) } } }
+    let (first, second) = (try machine(), try machine())
+    let apart = try Machine(server) { $0.prefix = "another" }
+    for key in ["a/1", "a/2", "b/1"] {
+      try first.cache.set(key, forKey: key)
+      try apart.cache.set("apart", forKey: key)
     }
+    try first.cache.flush(timeLimit: .seconds(600))
+    for key in ["a/1", "a/2", "b/1"] { try waitUntil { try second.cache.value(String.self, forKey: key) == key } }
+    try second.settle()
+    try first.cache.removeAll(withPrefix: prefix)
+    try first.cache.set("after", forKey: "a/2")
+    #expect(try first.cache.value(String.self, forKey: "a/1") == nil)
+    try first.cache.flush(timeLimit: .seconds(600))
+    for machine in [first, second] {
+      try waitUntil { try machine.cache.value(String.self, forKey: "a/1") == nil }
+      try waitUntil { try machine.cache.value(String.self, forKey: "a/2") == "after" }
+      try waitUntil { try machine.cache.value(String.self, forKey: "b/1") == (prefix.isEmpty ? nil : "b/1") }
+    }
+    for key in ["a/1", "a/2", "b/1"] { #expect(try apart.cache.value(String.self, forKey: key) == "apart") }
   }
 
   @Test func whatIsWrittenDuringARemovalStays() async throws {
@@ -114,15 +126,6 @@ import Testing
     #expect(found.allSatisfy { $0 != 0 })
     #expect(found.firstIndex(of: 1).map { index in found[index...].allSatisfy { $0 == 1 } } ?? true)
     #expect(try await third.cache.value(Int.self, forKey: "k4999") == nil)
-  }
-
-  @Test func fleetsWithOtherPrefixesAreApart() throws {
-    let first = try Machine(server) { $0.prefix = "one" }
-    let second = try Machine(server) { $0.prefix = "two" }
-    try first.cache.set("one", forKey: "k")
-    #expect(try second.cache.value(String.self, forKey: "k") == nil)
-    try second.cache.removeAll()
-    #expect(try first.cache.value(String.self, forKey: "k") == "one")
   }
 
   @Test func foreignValuesCountAsAbsent() throws {

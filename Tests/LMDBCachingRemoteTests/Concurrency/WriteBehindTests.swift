@@ -46,21 +46,6 @@ import Testing
     #expect(try machine.cache.value(String.self, forKey: "a/k") == "newer")
   }
 
-  @Test func removalsOfManyKeepTheirPlace() throws {
-    let (first, second) = (try machine(), try machine())
-    try first.cache.set(1, forKey: "p/1")
-    try first.cache.set(1, forKey: "p/2")
-    try first.cache.flush(timeLimit: .seconds(600))
-    try waitUntil { try second.cache.value(Int.self, forKey: "p/1") == 1 }
-    try first.cache.removeAll(withPrefix: "p/")
-    try first.cache.set(2, forKey: "p/2")
-    #expect(try first.cache.value(Int.self, forKey: "p/1") == nil)
-    try first.cache.flush(timeLimit: .seconds(600))
-    try waitUntil { try second.cache.value(Int.self, forKey: "p/1") == nil }
-    try waitUntil { try second.cache.value(Int.self, forKey: "p/2") == 2 }
-    try waitUntil { try first.cache.value(Int.self, forKey: "p/2") == 2 }
-  }
-
   @Test func closingSendsWhatWaits() throws {
     let first = try machine()
     for key in 0..<500 { try first.cache.set(key, forKey: "k\(key)") }
