@@ -10,6 +10,8 @@ import Testing
 
 @Suite struct WriteBehindTests {
   let server: RedisServer
+  private let queues = QueueFolder()
+  private var folder: URL { queues.url }
 
   init() throws { server = try RedisServer() }
 
@@ -62,8 +64,6 @@ import Testing
 
   /// A queued write that expires is gone here at once, and in the fleet after its turn.
   @Test(arguments: [false, true]) func whatExpiresWhileItWaitsIsRemoved(_ isKept: Bool) throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let clock = ManualClock()
     var local = CacheConfiguration()
     local.clock = .manual(clock)
@@ -91,10 +91,6 @@ import Testing
 
   // MARK: Kept over the end of the process
 
-  private func folder() -> URL {
-    FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")
-  }
-
   private func machine(keptIn folder: URL, directory: URL? = nil) throws -> Machine {
     try Machine(server, directory: directory, settles: false) {
       $0.writes = .behind(limit: 64 << 20, keptIn: folder)
@@ -103,8 +99,6 @@ import Testing
 
   /// A resent write that already arrived has no second effect.
   @Test func whatIsSentAgainIsNoNewWrite() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let other = try Machine(server)
     do {
       let tier = FaultyTier(try server.tier()) { $0.has("EVAL") ? .loseReply : .none }
@@ -123,8 +117,6 @@ import Testing
 
   /// Unreadable files keep their numbers: no new write may reuse one.
   @Test func newWritesDoNotTakeThePlaceOfWhatCannotBeRead() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     do {
       let tier = FaultyTier(try server.tier())
       let first = try Machine(tier) { $0.writes = .behind(limit: 64 << 20, keptIn: folder) }
@@ -156,8 +148,6 @@ import Testing
 
   /// Anyone with write access to the folder can forge a number.
   @Test func numbersThatNoWriteHasAreLeftAlone() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let names = ["7fffffffffffffff", "4000000000000001", "0", "-1", "-8000000000000000", "+5", "write"]
     let place = folder.appendingPathComponent(UUID().uuidString)
     let forged = try LMDBCache(directory: place, configuration: .withoutMemory)
@@ -181,8 +171,6 @@ import Testing
   }
 
   @Test func processesHaveQueuesOfTheirOwnInOneFolder() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let reader = try Machine(server)
     server.suspend()
     do {
@@ -201,8 +189,6 @@ import Testing
 
   /// Inherited writes are older than all writes of their heir, however late they are sent.
   @Test func whatProcessesHaveLeftGoesBeforeWhatTheirHeirWrites() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     server.suspend()
     do {
       let machines = try (0..<2).map { _ in try machine(keptIn: folder) }
@@ -233,13 +219,18 @@ import Testing
   }
 
   @Test func aFolderThatIsNoneIsAnError() throws {
-    let file = folder()
-    try Data("mine".utf8).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
-    let error = #expect(throws: RemoteTierError.self) { try machine(keptIn: file) }
+    try Data("mine".utf8).write(to: folder)
+    let error = #expect(throws: RemoteTierError.self) { try machine(keptIn: folder) }
     #expect(error?.code == .notKept)
-    #expect(try Data(contentsOf: file) == Data("mine".utf8))
+    #expect(try Data(contentsOf: folder) == Data("mine".utf8))
   }
+}
+
+/// A place for queues, removed with the object.
+private final class QueueFolder: Sendable {
+  let url = FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")
+
+  deinit { try? FileManager.default.removeItem(at: url) }
 }
 
 private struct Inversion: ValueTransform {
