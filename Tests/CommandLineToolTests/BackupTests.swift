@@ -8,19 +8,19 @@ import Testing
 
   private var backup: String { scratch.path("backup") }
 
-  private func fill(_ count: Int, size: Int = 3_000) throws {
+  private func fill(_ count: Int) throws {
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
-    let cache = try LMDBCache(
-      directory: URL(fileURLWithPath: scratch.cache), configuration: configuration.withoutMemory)
-    for number in 0..<count {
-      try cache.set(Data(repeating: UInt8(number % 251), count: size), forKey: "key \(1_000_000 + number)", tags: ["a"])
+    try scratch.fill(configuration) { cache in
+      for number in 0..<count {
+        let value = Data(repeating: UInt8(number % 251), count: 3_000)
+        try cache.set(value, forKey: "key \(1_000_000 + number)", tags: ["a"])
+      }
     }
-    try cache.close()
   }
 
-  private func export(_ path: String) async throws -> String {
-    let result = try await Tool.run("export", "--cache", path)
+  private func export(_ path: String, _ options: String...) async throws -> String {
+    let result = try await Tool.run(["export", "--cache", path] + options)
     #expect(result.status == 0, "\(result.errors)")
     return result.text
   }
@@ -28,57 +28,46 @@ import Testing
   @Test func aBackupIsMadeAndRestored() async throws {
     try fill(500)
     let original = try await export(scratch.cache)
-    let result = try await Tool.run("backup", backup, "--cache", scratch.cache)
-    #expect(result.status == 0 && result.errors.isEmpty && result.text.contains("500"), "\(result.errors)")
+    try await scratch.expect(
+      "$ backup @backup\n!\n~ 500\n$$ verify --values @backup\n$73 backup @backup\n$64 backup @cache/inside")
     #expect(try await export(backup) == original)
-    #expect(try await Tool.run("verify", "--values", backup).status == 0)
-    #expect(try await Tool.run("backup", backup, "--cache", scratch.cache).status == 73)
-    #expect(try await Tool.run("clear", "--cache", scratch.cache).status == 0)
-    let restored = try await Tool.run("restore", backup, "--cache", scratch.cache)
-    #expect(restored.status == 0 && restored.text.contains("\(scratch.cache).former-1"), "\(restored.errors)")
+    try await scratch.expect("$ clear\n$ restore @backup\n~ \(scratch.cache).former-1\n/ backup cache cache.former-1")
     #expect(try await export(scratch.cache) == original)
-    #expect(try scratch.names == ["backup", "cache", "cache.former-1"])
-    let again = try await Tool.run("restore", backup, "--cache", scratch.cache, "--replace")
-    #expect(again.status == 0 && !again.text.contains("former"))
-    #expect(try scratch.names == ["backup", "cache", "cache.former-1"])
+    try await scratch.expect("$ restore @backup --replace\n^ former\n/ backup cache cache.former-1")
     #expect(try await export(scratch.cache) == original)
-  }
-
-  @Test func withoutACacheIs66AndOneThatIsOpenIs75() async throws {
-    #expect(try await Tool.run("backup", backup, "--cache", scratch.cache).status == 66)
-    #expect(try await Tool.run("restore", backup, "--cache", scratch.cache).status == 66)
-    #expect(try scratch.names.isEmpty)
-    try fill(3)
-    #expect(try await Tool.run("backup", backup, "--cache", scratch.cache).status == 0)
     let process = try ChildProcess("CacheTestProcess")
     #expect(process.run("open \(scratch.cache)") == "ok")
-    let refused = try await Tool.run("restore", backup, "--cache", scratch.cache)
-    #expect(refused.status == 75 && refused.errors.contains("open"), "\(refused.errors)")
+    try await scratch.expect("$75 restore @backup\n! open")
     #expect(process.run("close") == "ok")
-    #expect(try await Tool.run("restore", backup, "--cache", scratch.cache).status == 0)
-    #expect(try await Tool.run("backup", scratch.cache + "/inside", "--cache", scratch.cache).status == 64)
+    try await scratch.expect("$ restore @backup")
   }
 
-  /// Each backup of a cache under heavy writes is a snapshot of one moment.
-  @Test(arguments: ["batches a b 1000000", "loop p: 40 6000 0", "loop p: 40 60 50"])
-  func othersGoOnWriting(_ work: String) async throws {
+  /// Each backup or consistent export of a cache under heavy writes is a snapshot of one moment.
+  @Test(arguments: [
+    ("export", "batches a b 1000000"), ("backup", "batches a b 1000000"), ("backup", "loop p: 40 6000 0"),
+    ("backup", "loop p: 40 60 50"),
+  ])
+  func othersGoOnWriting(_ command: String, _ work: String) async throws {
     let process = try ChildProcess("CacheTestProcess")
     #expect(process.run("open \(scratch.cache)") == "ok")
     #expect(process.run("batches a b 1") == "ok")
     process.send(work)
     // Drain the pipe, or the process would block.
-    let reading = Thread { while process.readLine() != nil {} }
-    reading.start()
+    Thread { while process.readLine() != nil {} }.start()
     var states: Set<String> = []
     let deadline = Date(timeIntervalSinceNow: 120)
     var number = 0
     while states.count < 3, Date() < deadline {
-      number += 1
-      let place = scratch.path("backup \(number)")
-      let result = try await Tool.run("backup", place, "--cache", scratch.cache)
-      #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
-      #expect(try await Tool.run("verify", "--values", place).status == 0)
-      let lines = try await export(place).split(separator: "\n").filter { $0.contains(#""key""#) }
+      let text: String
+      if command == "backup" {
+        number += 1
+        let name = "backup\(number)"
+        try await scratch.expect("$ backup @\(name)\n!\n$$ verify --values @\(name)")
+        text = try await export(scratch.path(name))
+      } else {
+        text = try await export(scratch.cache, "--consistent")
+      }
+      let lines = text.split(separator: "\n").filter { $0.contains(#""key""#) }
       let values = lines.map { $0.components(separatedBy: #""created""#)[0] }
       if work.hasPrefix("batches") {
         let numbers = values.compactMap { $0.firstMatch(of: /"value":(\d+)/).map { String($0.1) } }
@@ -139,13 +128,12 @@ import Testing
     #expect(try Set(scratch.names).isSuperset(of: ["backup", "cache"]))
   }
 
-  private static let limited = ["sh", "-c", "ulimit -f 4096; exec \"$0\" \"$@\""]
-
   @Test func aFullDiskIs74AndLeavesNothing() async throws {
     // More than the limit, in the database, too.
     try fill(4_000)
     let process = try LaunchedProcess(
-      URL(fileURLWithPath: "/usr/bin/env"), Self.limited + [Tool.path, "backup", backup, "--cache", scratch.cache],
+      URL(fileURLWithPath: "/usr/bin/env"),
+      ["sh", "-c", "ulimit -f 4096; exec \"$0\" \"$@\"", Tool.path, "backup", backup, "--cache", scratch.cache],
       input: .nullDevice, output: FileHandle.nullDevice, errors: .nullDevice)
     #expect(process.wait().status == 74)
     #expect(try scratch.names == ["cache"])
@@ -153,21 +141,21 @@ import Testing
 
   @Test func damageIs4() async throws {
     try fill(20)
-    let folder = URL(fileURLWithPath: scratch.cache + "/values")
-    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder.path).first)
-    var segment = try Data(contentsOf: folder.appendingPathComponent(name))
-    let place = try #require(segment.firstRange(of: Data(repeating: 7, count: 100)))
-    segment[place.lowerBound] ^= 1
-    try segment.write(to: folder.appendingPathComponent(name))
-    let result = try await Tool.run("backup", backup, "--cache", scratch.cache)
-    #expect(result.status == 4 && result.errors.contains("\"key 1000007\""), "\(result.errors)")
-    #expect(try scratch.names == ["cache"])
-    let partial = try await Tool.run("backup", backup, "--cache", scratch.cache, "--skip-damaged")
-    #expect(partial.status == 4 && partial.errors.contains("\"key 1000007\""), "\(partial.errors)")
-    #expect(try await Tool.run("ls", "-q", "--cache", backup).text.split(separator: "\n").count == 19)
-    // A damaged backup must not replace a sound cache.
-    let restored = try await Tool.run("restore", scratch.cache, "--cache", backup)
-    #expect(restored.status == 4 && restored.errors.contains("\"key 1000007\""), "\(restored.errors)")
-    #expect(try scratch.names == ["backup", "cache"])
+    try scratch.damageLongValue(7)
+    try await scratch.expect(
+      """
+      $4 backup @backup
+      ! "key 1000007"
+      / cache
+      $4 backup @backup --skip-damaged
+      ! "key 1000007"
+      ^ \u{1B}
+      $$ ls -q --cache @backup
+      # 19
+      $$4 restore @ --cache @backup
+      ! "key 1000007"
+      ^ \u{1B}
+      / backup cache
+      """)
   }
 }

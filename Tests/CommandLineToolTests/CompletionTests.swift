@@ -40,28 +40,17 @@ import Testing
     return result.text.split(separator: "\n").map(String.init)
   }
 
-  @Test func cachesAreOfferedByTheirNames() async throws {
+  @Test func candidatesAreAsEachShellWantsThem() async throws {
+    let places = scratch.path("places") + "/"
     #expect(try await candidates("fish", for: "") == ["settings", "thumbnails", "./"])
-    #expect(try await candidates("fish", for: "th") == ["thumbnails"])
     #expect(try await candidates("fish", for: "empty") == [])
     #expect(try await candidates("fish", for: ".") == ["./", "../"])
     #expect(try await candidates("fish", for: "s", of: ["verify"]) == ["settings"])
-  }
-
-  @Test func directoriesAreOfferedByTheirPaths() async throws {
-    let places = scratch.path("places") + "/"
-    #expect(
-      try await candidates("fish", for: places)
-        == ["$(touch ran)", "`touch ran`", "a b", "a:b", "back\\slash", "it's"].map { places + $0 + "/" }.sorted())
     #expect(try await candidates("fish", for: places + ".h") == [places + ".hidden/"])
     // Words as the user types them: escaped or quoted.
     #expect(try await candidates("fish", for: places + "a\\ ") == [places + "a b/"])
     #expect(try await candidates("fish", for: "\"\(places)a ") == [places + "a b/"])
     #expect(try await candidates("fish", for: scratch.path("nowhere") + "/") == [])
-  }
-
-  @Test func candidatesAreAsEachShellWantsThem() async throws {
-    let places = scratch.path("places") + "/"
     #expect(try await candidates("bash", for: places + "$") == [places + "\\$\\(touch\\ ran\\)"])
     #expect(try await candidates("bash", for: places + "b") == [places + "back\\\\slash"])
     // The script drops the last line.

@@ -102,46 +102,44 @@ import Testing
     try cache.close()
   }
 
+  /// A watch that writes to a pipe.
+  private final class PipedWatch {
+    let process: LaunchedProcess
+    let reading: FileHandle
+    private let errorFile: URL
+
+    init(_ scratch: Scratch) throws {
+      let pipe = Pipe()
+      reading = pipe.fileHandleForReading
+      errorFile = URL(fileURLWithPath: try scratch.file("err", Data()))
+      process = try LaunchedProcess(
+        Tool.executable, ["watch", "--cache", scratch.cache], input: .nullDevice, output: pipe.fileHandleForWriting,
+        errors: FileHandle(forWritingTo: errorFile))
+      try pipe.fileHandleForWriting.close()
+    }
+
+    var errors: String { get throws { try String(contentsOf: errorFile, encoding: .utf8) } }
+  }
+
   /// It must notice a closed pipe without writing.
   @Test(arguments: [false, true]) func itEndsWhenNobodyReads(_ writes: Bool) throws {
     let cache = try open()
-    var ends: [Int32] = [-1, -1]
-    #expect(pipe(&ends) == 0)
-    let (reading, writing) = (
-      FileHandle(fileDescriptor: ends[0], closeOnDealloc: true),
-      FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-    )
-    let errors = URL(fileURLWithPath: try scratch.file("err", Data()))
-    let process = try LaunchedProcess(
-      Tool.executable, ["watch", "--cache", scratch.cache], input: .nullDevice, output: writing,
-      errors: FileHandle(forWritingTo: errors))
-    try writing.close()
-    #expect(process.wait(until: Date() + 0.3) == nil)
-    try reading.close()
+    let watch = try PipedWatch(scratch)
+    #expect(eventually { isWatching(watch.process.identifier) })
+    try watch.reading.close()
     if writes { try cache.set("x", forKey: "x") }
-    #expect(process.wait(until: Date() + 60) == .exit(0))
-    #expect(try String(contentsOf: errors, encoding: .utf8) == "")
+    #expect(watch.process.wait(until: Date() + 60) == .exit(0))
+    #expect(try watch.errors == "")
     try cache.close()
   }
 
   @Test func aCacheThatIsDeletedIsAnErrorUnlessItComesBack() throws {
     try open().close()
-    let errors = URL(fileURLWithPath: try scratch.file("err", Data()))
-    var ends: [Int32] = [-1, -1]
-    #expect(pipe(&ends) == 0)
-    let (reading, writing) = (
-      FileHandle(fileDescriptor: ends[0], closeOnDealloc: true),
-      FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-    )
-    let process = try LaunchedProcess(
-      Tool.executable, ["watch", "--cache", scratch.cache], input: .nullDevice, output: writing,
-      errors: FileHandle(forWritingTo: errors))
-    try writing.close()
-    #expect(process.wait(until: Date() + 1) == nil)
+    let watch = try PipedWatch(scratch)
+    #expect(eventually { isWatching(watch.process.identifier) })
     try FileManager.default.removeItem(atPath: scratch.cache)
-    #expect(process.wait(until: Date() + 60) == .exit(66))
-    #expect(try String(contentsOf: errors, encoding: .utf8).contains("no cache in"))
-    withExtendedLifetime(reading) {}
+    #expect(watch.process.wait(until: Date() + 60) == .exit(66))
+    #expect(try watch.errors.contains("no cache in"))
   }
 
   @Test func aCacheThatIsMadeAnewIsFollowed() throws {
@@ -180,7 +178,7 @@ import Testing
     let before = try FileManager.default.subpathsOfDirectory(atPath: scratch.cache).sorted()
     let image = try TreeImage(scratch.cache, except: ["lock.mdb"])
     let process = try watch()
-    #expect(eventually { isWatching(process) })
+    #expect(eventually { isWatching(process.identifier) })
     process.signal(SIGINT)
     #expect(process.end() == .exit(0))
     #expect(try FileManager.default.subpathsOfDirectory(atPath: scratch.cache).sorted() == before)
@@ -188,17 +186,11 @@ import Testing
   }
 
   /// Whether it has opened the database file.
-  private func isWatching(_ process: ChildProcess) -> Bool {
-    let folder = "/proc/\(process.identifier)/fd"
+  private func isWatching(_ process: pid_t) -> Bool {
+    let folder = "/proc/\(process)/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.contains {
       (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + $0))?.hasSuffix("data.mdb") ?? false
     }
-  }
-
-  @Test func whatIsNoCacheIsAnError() async throws {
-    let result = try await Tool.run("watch", "--cache", scratch.cache)
-    #expect(result.status == 66)
-    #expect(result.errors.contains("there is no cache"))
   }
 }

@@ -18,18 +18,6 @@ import Testing
     var car: Car?
   }
 
-  final class MappedCar: NSObject, MappableObject {
-    var number = ""
-    var next: MappedCar?
-    override required init() {}
-    static var objectMapping: ObjectMapping {
-      let mapping = ObjectMapping(for: MappedCar.self)
-      mapping.addMappings(["number": \MappedCar.number, "next": \MappedCar.next])
-      mapping.identifyingAttribute = "number"
-      return mapping
-    }
-  }
-
   func train(_ length: Int, coupled: Bool = false) -> [Car] {
     let cars = (0..<length).map { number in
       let car = Car()
@@ -61,17 +49,50 @@ import Testing
     return length
   }
 
+  /// The smallest thread stack of any platform, for a release build; unoptimized frames are several times as large.
+  static let smallStack: Int = {
+    #if DEBUG
+      return 4 << 20
+    #else
+      return 512 << 10
+    #endif
+  }()
+
+  /// Parking nests nothing, and retrieval continues on further stacks.
   @Test(arguments: Kind.allCases)
-  func tenThousandObjectsComeBack(kind: Kind) throws {
-    try kind.with { garage in
-      let cars = train(10_000)
-      try garage.park(cars[0])
-      #expect(takeApart(cars[0]) == 10_000)
-      #expect(takeApart(try garage.retrieve(Car.self, identifier: 0)) == 10_000)
-      let all = try garage.retrieveAll(Car.self)
-      #expect(all.count == 10_000)
-      for car in all { car.next = nil }
-    }
+  func tenThousandObjectsComeBackOnASmallStack(kind: Kind) throws {
+    try onThread(stack: Self.smallStack) {
+      Result {
+        try kind.with { garage in
+          let cars = train(10_000)
+          try garage.park(cars[0])
+          #expect(takeApart(cars[0]) == 10_000)
+          #expect(takeApart(try garage.retrieve(Car.self, identifier: 0)) == 10_000)
+          let all = try garage.retrieveAll(Car.self)
+          #expect(all.count == 10_000)
+          for car in all { car.next = nil }
+        }
+      }
+    }.get()
+  }
+
+  @Test func whatIsNestedTooDeeplyIsAnErrorOnASmallStack() throws {
+    try onThread(stack: Self.smallStack) {
+      Result {
+        try Kind.inMemory.with { garage in
+          func chain(_ length: Int) -> GraphTests.Node {
+            (1..<length).reduce(GraphTests.Node()) { node, _ in
+              let first = GraphTests.Node()
+              first.next = node
+              return first
+            }
+          }
+          try garage.park(GraphTests.Holder(id: "a", node: chain(126)))
+          #expect(try garage.retrieve(GraphTests.Holder.self, identifier: "a") != nil)
+          #expect(throws: GarageError.self) { try garage.park(GraphTests.Holder(id: "b", node: chain(300))) }
+        }
+      }
+    }.get()
   }
 
   @Test func objectsWithoutIdentifiersInBetweenDoNotCount() throws {
@@ -84,20 +105,20 @@ import Testing
 
   @Test func mappedObjectsComeBackToo() throws {
     let garage = Garage(with: [.inMemory])
-    let cars = (0..<3_000).map { number in
-      let car = MappedCar()
-      car.number = "\(number)"
-      return car
+    let humans = (0..<3_000).map { number in
+      let human = MappedObjectTests.Human()
+      human.ssn = "\(number)"
+      return human
     }
-    for index in cars.indices.dropLast() { cars[index].next = cars[index + 1] }
-    try garage.parkObject(cars[0])
-    for car in cars { car.next = nil }
-    var car = try garage.retrieveObject(MappedCar.self, identifier: "0")
+    for index in humans.indices.dropLast() { humans[index].friends = [humans[index + 1]] }
+    try garage.parkObject(humans[0])
+    for human in humans { human.friends = [] }
+    var human = try garage.retrieveObject(MappedObjectTests.Human.self, identifier: "0")
     var length = 0
-    while let present = car {
+    while let present = human {
       length += 1
-      car = present.next
-      present.next = nil
+      human = present.friends.first
+      present.friends = []
     }
     #expect(length == 3_000)
   }

@@ -131,14 +131,6 @@ import Testing
     try bytes.write(to: directory.mark)
     try directory.expectRefusal(.unsupportedVersion, saying: "newer")
   }
-
-  @Test func aFileOfSomebodyElseIsNotOverwritten() throws {
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    try Data("somebody's notes, which are longer than a mark, and of which nothing may be lost at all".utf8)
-      .write(
-        to: directory.mark)
-    try directory.expectRefusal(.notAGarage, saying: "garage-state")
-  }
 }
 
 extension FileHandle {

@@ -113,7 +113,5 @@ import Testing
       """#, type: Event.self, "a")
     #expect(
       try garage.retrieve(Event.self, identifier: "a")?.date.timeIntervalSinceReferenceDate == -1_609_441_200)
-    try garage.put(#"{"id":"a","date":"yesterday"}"#, type: Event.self, "a")
-    #expect(failure { try garage.retrieve(Event.self, identifier: "a") }?.code == .undecodable)
   }
 }

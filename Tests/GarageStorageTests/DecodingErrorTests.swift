@@ -10,30 +10,6 @@ import Testing
     var pet: Pet
   }
 
-  struct Forgiving: Codable, Identifiable {
-    var id = "f"
-    var name = "nobody"
-
-    private enum CodingKeys: CodingKey { case id, pet }
-
-    func encode(to encoder: any Encoder) throws {
-      var container = encoder.container(keyedBy: CodingKeys.self)
-      try container.encode(id, forKey: .id)
-      try container.encode(Pet(7, "Rex"), forKey: .pet)
-    }
-
-    init() {}
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: CodingKeys.self)
-      do {
-        name = try container.decode(Pet.self, forKey: .pet).name
-      } catch DecodingError.dataCorrupted {
-        name = "gone"
-      }
-    }
-  }
-
   @Test(arguments: Kind.allCases)
   func aMissingReferenceIsCorruptedData(kind: Kind) throws {
     try kind.with { garage in
@@ -54,14 +30,6 @@ import Testing
         // Matches by its code, whatever its type.
       }
     }
-  }
-
-  @Test func aTypesOwnDecodingCanCatchIt() throws {
-    let garage = Garage(with: [.inMemory])
-    try garage.park(Forgiving())
-    #expect(try garage.retrieve(Forgiving.self, identifier: "f")?.name == "Rex")
-    try garage.delete(Pet(7))
-    #expect(try garage.retrieve(Forgiving.self, identifier: "f")?.name == "gone")
   }
 
   @Test func theKindOfAFailedDecodingIsKept() throws {
@@ -90,14 +58,6 @@ import Testing
       Issue.record("not corrupted")
       return
     }
-  }
-
-  @Test func theInnermostObjectIsNamed() throws {
-    let garage = Garage(with: [.inMemory])
-    try garage.park(Owner(id: "Sam", pet: Pet(7)))
-    try garage.put("{}", type: Pet.self, "7")
-    let error = failure { try garage.retrieve(Owner.self, identifier: "Sam") }
-    #expect(error?.code == .undecodable && error?.message.contains(#"Pet "7""#) == true)
   }
 
   @Test func patternsAreThoseOfTheCodes() throws {

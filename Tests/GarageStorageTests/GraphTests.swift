@@ -14,16 +14,6 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
-  func aCycleIsParkedOnce(kind: Kind) throws {
-    try kind.with { garage in
-      let (sam, nick) = brothers()
-      try garage.park(sam)
-      for name in ["Sam", "Nick", "Emily"] { #expect(try garage.content(Person.self, name) != nil) }
-      try garage.parkAll([nick, sam])
-    }
-  }
-
-  @Test(arguments: Kind.allCases)
   func aCycleOfPlainPropertiesIsAnErrorThatNamesIt(kind: Kind) throws {
     try kind.with { garage in
       let (sam, nick) = brothers()
@@ -49,18 +39,6 @@ import Testing
       let found = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
       #expect(found.brother?.brother === found)
       #expect(found.siblings[0] === found.brother)
-    }
-  }
-
-  @Test func oneObjectReachedTwiceIsOneInstance() throws {
-    try Kind.durable.with { garage in
-      try garage.park(makeSam())
-      let sam = try #require(try garage.retrieve(Person.self, identifier: "Sam"))
-      #expect(sam.siblings[0] === sam.brother)
-      let all = try garage.retrieveAll(Person.self)
-      let again = try #require(all.first { $0.name == "Sam" })
-      #expect(all.contains { $0 === again.brother })
-      #expect(again.brother !== sam.brother)
     }
   }
 
@@ -112,58 +90,5 @@ import Testing
       try garage.park(ring)
       #expect(throws: GarageError.self) { try garage.retrieve(Ring.self, identifier: "a") }
     }
-  }
-
-  @Test func whatIsNestedTooDeeplyIsAnErrorAndAChainIsNotOnASmallStack() throws {
-    @Sendable func chain(_ length: Int) -> Node {
-      let first = Node()
-      var last = first
-      for _ in 1..<length {
-        last.next = Node()
-        last = last.next!
-      }
-      return first
-    }
-    @Sendable func people(_ length: Int) -> [Person] {
-      let people = (0..<length).map { Person("\($0)") }
-      for index in 1..<length { people[index - 1].brother = people[index] }
-      return people
-    }
-    // The smallest thread stack of any platform, enough for a release build.
-    let result = Guarded<Result<Void, any Error>?>(nil)
-    let thread = Thread {
-      let outcome = Result {
-        try Kind.inMemory.with { garage in
-          try garage.park(Holder(id: "a", node: chain(126)))
-          #expect(try garage.retrieve(Holder.self, identifier: "a") != nil)
-          #expect(throws: GarageError.self) { try garage.park(Holder(id: "b", node: chain(300))) }
-          try garage.park(people(125)[0])
-          #expect(try garage.retrieve(Person.self, identifier: "0") != nil)
-          // Parking nests nothing, and retrieval continues on further stacks.
-          let many = people(2_000)
-          // Break the chain first, since its release would recurse.
-          defer { for person in many { person.brother = nil } }
-          try garage.park(many[0])
-          var person = try garage.retrieve(Person.self, identifier: "0")
-          var count = 0
-          while let present = person {
-            count += 1
-            person = present.brother
-            present.brother = nil
-          }
-          #expect(count == 2_000)
-        }
-      }
-      result { $0 = outcome }
-    }
-    #if DEBUG
-      // Stack frames are several times as large without optimization.
-      thread.stackSize = 4 << 20
-    #else
-      thread.stackSize = 512 << 10
-    #endif
-    thread.start()
-    #expect(eventually(within: .seconds(60)) { result.current != nil })
-    try result.current?.get()
   }
 }

@@ -119,19 +119,6 @@ import Testing
     #expect(try garage.retrieve(Custom.self, identifier: 1) == custom)
   }
 
-  @Test func errorsSayWhere() throws {
-    struct Outer: Codable, Identifiable {
-      var id: Int
-      var list: [Inner]
-      struct Inner: Codable { var number: Int8 }
-    }
-    let garage = Garage(with: [.inMemory])
-    try garage.put(#"{"id":1,"list":[{"number":1},{"number":300}]}"#, type: Outer.self, "1")
-    let error = failure { try garage.retrieve(Outer.self, identifier: 1) }
-    #expect(error?.description.contains(".list[1].number") == true)
-    #expect(error?.localizedDescription == error?.message)
-  }
-
   @Test func sameValuesAreSameBytes() throws {
     var random = SeededRandom(3)
     func value(_ depth: Int) -> JSONValue {

@@ -210,31 +210,4 @@ import Testing
       return mapping
     }
   }
-
-  /// Whether or not the object was already created for a property that can hold it.
-  @Test(arguments: [["human", "boss"], ["boss", "human"], ["boss"]])
-  func anOptionalThatCannotHoldTheObjectIsAnErrorAndIsKept(properties: [String]) throws {
-    let garage = Garage(with: [.inMemory])
-    try garage.parkObject(human("1"))
-    let reference = #"{"gs_identifier":"1","gs_type":"\#(TypeIdentity.of(Human.self).name)"}"#
-    let seats = properties.map { #"{"\#($0)":\#(reference)}"# }.joined(separator: ",")
-    let text = #"{"name":"t","seats":[\#(seats)]}"#
-    try garage.put(text, type: Team.self, "t")
-    let error = failure { try garage.retrieveObject(Team.self, identifier: "t") }
-    #expect(error?.code == .undecodable && error?.message.contains(".boss") == true)
-    #expect(try garage.content(Team.self, "t") == text)
-  }
-
-  @Test func damagedContentIsAnError() throws {
-    let garage = Garage(with: [.inMemory])
-    for text in [
-      "[]", "7", #"{"name":7}"#, #"{"friends":{}}"#, #"{"friends":[7]}"#, #"{"home":"x"}"#, #"{"places":[]}"#,
-    ] {
-      try garage.put(text, type: Human.self, "1")
-      #expect(failure { try garage.retrieveObject(Human.self, identifier: "1") }?.code == .undecodable)
-    }
-    // Missing properties keep their initial values.
-    try garage.put("{}", type: Human.self, "1")
-    #expect(try garage.retrieveObject(Human.self, identifier: "1")?.name == "")
-  }
 }

@@ -11,39 +11,37 @@ import Testing
 
   // MARK: - Links
 
-  @Test(arguments: ["data.mdb", "lock.mdb", "garage-state"])
-  func aLinkIsNotFollowed(name: String) throws {
-    try directory.fill()
-    let place = directory.url.appendingPathComponent(name)
-    let elsewhere = directory.url.appendingPathComponent("elsewhere")
-    try FileManager.default.moveItem(at: place, to: elsewhere)
-    try FileManager.default.createSymbolicLink(at: place, withDestinationURL: elsewhere)
-    try directory.expectRefusal(.linkedFile, saying: name)
-    try FileManager.default.removeItem(at: place)
-    try FileManager.default.moveItem(at: elsewhere, to: place)
-    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
-  }
-
-  @Test(arguments: ["data.mdb", "lock.mdb", "garage-state"])
-  func whatIsNoFileIsRefused(name: String) throws {
-    try FileManager.default.createDirectory(
-      at: directory.url.appendingPathComponent(name), withIntermediateDirectories: true)
-    try directory.expectRefusal(.linkedFile, saying: name)
-    try FileManager.default.removeItem(at: directory.url.appendingPathComponent(name))
-    #expect(mkfifo(directory.url.appendingPathComponent(name).path, 0o600) == 0)
-    try directory.expectRefusal(.linkedFile, saying: name)
-  }
+  enum Intruder: CaseIterable, Sendable { case link, hardLink, directory, fifo }
 
   /// A hard link may be another program's file.
-  @Test(arguments: ["data.mdb", "lock.mdb", "garage-state"])
-  func aFileWithAnotherNameIsRefused(name: String) throws {
-    try directory.fill()
+  @Test(arguments: ["data.mdb", "lock.mdb", "garage-state"], Intruder.allCases)
+  func onlyARegularFileOfOneNameIsOpened(name: String, intruder: Intruder) throws {
+    let files = FileManager.default
+    let place = directory.url.appendingPathComponent(name)
     let other = GarageDirectory()
-    try FileManager.default.createDirectory(at: other.url, withIntermediateDirectories: true)
+    try files.createDirectory(at: other.url, withIntermediateDirectories: true)
     let second = other.url.appendingPathComponent("mine")
-    #expect(link(directory.url.appendingPathComponent(name).path, second.path) == 0)
-    try directory.expectRefusal(.linkedFile, saying: "hard link")
-    try FileManager.default.removeItem(at: second)
+    switch intruder {
+    case .link:
+      try directory.fill()
+      try files.moveItem(at: place, to: second)
+      try files.createSymbolicLink(at: place, withDestinationURL: second)
+    case .hardLink:
+      try directory.fill()
+      #expect(link(place.path, second.path) == 0)
+    case .directory: try files.createDirectory(at: place, withIntermediateDirectories: true)
+    case .fifo:
+      try files.createDirectory(at: directory.url, withIntermediateDirectories: true)
+      #expect(mkfifo(place.path, 0o600) == 0)
+    }
+    try directory.expectRefusal(.linkedFile, saying: intruder == .hardLink ? "hard link" : name)
+    switch intruder {
+    case .link:
+      try files.removeItem(at: place)
+      try files.moveItem(at: second, to: place)
+    case .hardLink: try files.removeItem(at: second)
+    case .directory, .fifo: return
+    }
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
   }
 
@@ -84,6 +82,52 @@ import Testing
     try transaction.commit()
   }
 
+  private func write(_ text: String, to name: String) throws {
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: directory.url.appendingPathComponent(name))
+  }
+
+  struct Foreign: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// A part of the error's message.
+    let words: String
+    let make: @Sendable (OpeningTests) throws -> Void
+
+    init(_ description: String, _ words: String, make: @escaping @Sendable (OpeningTests) throws -> Void) {
+      testDescription = description
+      self.words = words
+      self.make = make
+    }
+
+    static let cache: [[UInt8]: [UInt8]] = [[0xff, UInt8(ascii: "m")]: [UInt8](repeating: 7, count: 112), [1]: [2]]
+
+    static let all: [Foreign] =
+      ["processes.lock", "clean-exit", "journals"].map { name in
+        Foreign("a cache's \(name)", "cache") { try $0.write("x", to: name) }
+      } + [
+        Foreign("a program's database", "another program's") { try $0.makeEnvironment([[1, 2]: [3]]) },
+        Foreign("a cache's database", "cache") { try $0.makeEnvironment(cache) },
+        Foreign("a damaged cache", "cache") { test in
+          try test.makeEnvironment(cache)
+          try test.write("", to: "clean-exit")
+          let file = try FileHandle(forWritingTo: test.directory.data)
+          try file.truncate(atOffset: 5_000)
+          try file.close()
+        },
+        Foreign("a letter", "letter.txt") { try $0.write("x", to: "letter.txt") },
+        Foreign("no database", "") { try $0.write("no database", to: "data.mdb") },
+        Foreign("notes", "garage-state") {
+          try $0.write(
+            "notes that are longer than a mark, and nothing of them may be lost by anyone", to: "garage-state")
+        },
+      ]
+  }
+
+  @Test(arguments: Foreign.all) func anotherProgramsDirectoryIsRefused(_ foreign: Foreign) throws {
+    try foreign.make(self)
+    try directory.expectRefusal(.notAGarage, saying: foreign.words)
+  }
+
   @Test func aNameThatIsNotTextIsSomebodysFile() throws {
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     let path = Array(directory.url.path.utf8) + [UInt8(ascii: "/"), 0xff, 0xfe, 0]
@@ -98,47 +142,12 @@ import Testing
     #expect(try !directory.opened().isEmpty())
   }
 
-  @Test func anotherProgramsDatabaseIsRefused() throws {
-    try makeEnvironment([[1, 2]: [3]])
-    try directory.expectRefusal(.notAGarage, saying: "another program's")
-  }
-
-  @Test func aCachesDatabaseIsRefused() throws {
-    try makeEnvironment([[0xff, UInt8(ascii: "m")]: [UInt8](repeating: 7, count: 112), [1]: [2]])
-    try directory.expectRefusal(.notAGarage, saying: "cache")
-  }
-
-  @Test(arguments: ["processes.lock", "clean-exit", "journals"])
-  func aCachesDirectoryIsRefused(name: String) throws {
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    try Data("x".utf8).write(to: directory.url.appendingPathComponent(name))
-    try directory.expectRefusal(.notAGarage, saying: "cache")
-  }
-
   @Test func aGarageIsOneWhateverACacheLeftInIt() throws {
     try directory.fill()
     try Data().write(to: directory.url.appendingPathComponent("processes.lock"))
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
     try FileManager.default.removeItem(at: directory.mark)
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
-  }
-
-  @Test func aDamagedCacheIsACacheStill() throws {
-    try makeEnvironment([[0xff, UInt8(ascii: "m")]: [UInt8](repeating: 7, count: 112), [1]: [2]])
-    try Data().write(to: directory.url.appendingPathComponent("clean-exit"))
-    let file = try FileHandle(forWritingTo: directory.data)
-    try file.truncate(atOffset: 5_000)
-    try file.close()
-    try directory.expectRefusal(.notAGarage, saying: "cache")
-  }
-
-  @Test func aDirectoryWithOtherFilesIsRefused() throws {
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    try Data("x".utf8).write(to: directory.url.appendingPathComponent("letter.txt"))
-    try directory.expectRefusal(.notAGarage, saying: "letter.txt")
-    try FileManager.default.removeItem(at: directory.url.appendingPathComponent("letter.txt"))
-    try Data("no database".utf8).write(to: directory.data)
-    try directory.expectRefusal(.notAGarage)
   }
 
   @Test func anEmptyEnvironmentBecomesAGarage() throws {
@@ -170,26 +179,6 @@ import Testing
     try other.garage().park(Pet(7))
     try Data(contentsOf: other.url.appendingPathComponent("data.mdb")).write(to: directory.data)
     #expect(try directory.garage().retrieveAll(Pet.self).map(\.number) == [7])
-  }
-
-  // MARK: - Beside others
-
-  @Test func severalGaragesOpenOneStore() throws {
-    let garages = (0..<4).map { _ in directory.garage() }
-    concurrently(4) { index in
-      for number in 0..<10 { #expect(throws: Never.self) { try garages[index].park(Pet(index * 10 + number)) } }
-    }
-    for garage in garages { #expect(try garage.retrieveAll(Pet.self).count == 40) }
-  }
-
-  @Test func anotherProcessOpensIt() throws {
-    let other = try ChildProcess("GarageTestProcess", [directory.url.path])
-    #expect(other.run("park 1 a") == "done")
-    let garage = directory.garage()
-    try garage.park(Pet(1))
-    #expect(other.run("all") == "1")
-    other.kill()
-    #expect(try directory.garage().retrieveAll(Pet.self).count == 1)
   }
 
   @Test func aCutOffFileThatOthersHaveOpenIsAnError() throws {

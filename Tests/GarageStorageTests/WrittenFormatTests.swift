@@ -46,14 +46,10 @@ import Testing
     #expect(try garage.retrieve(FixtureTicket.self, identifier: ticket.id) == ticket)
     #expect(try garage.retrieveAll(FixtureShelf.self) == [GarageFixture.shelf])
     #expect(try garage.retrieve(FixtureSecret.self, identifier: "safe") == GarageFixture.secret)
-  }
-
-  @Test(arguments: FixtureOrigin.all) func statusesAreFound(_ origin: FixtureOrigin) throws {
-    let garage = try filled(origin)
-    let expected: [(SyncStatus, [String])] = [
+    let statuses: [(SyncStatus, [String])] = [
       (.undetermined, [GarageFixture.longName]), (.notSynced, []), (.syncing, ["Ann"]), (.synced, ["Bob"]),
     ]
-    for (status, names) in expected {
+    for (status, names) in statuses {
       #expect(try garage.retrieveAll(FixtureAuthor.self, withStatus: status).map(\.name) == names, "\(status)")
     }
   }

@@ -15,10 +15,6 @@ import Testing
     importErrorCode { try run(types, into: place.cache()) }
   }
 
-  @Test func theChecksumIsTheOneOfTheStandard() {
-    #expect(MMKVWriter.checksum(Array("123456789".utf8)) == 0xCBF4_3926)
-  }
-
   @Test func everyTypeIsRead() throws {
     var writer = MMKVWriter()
     let bits = MMKVWriter.word(Double(-0.1).bitPattern)

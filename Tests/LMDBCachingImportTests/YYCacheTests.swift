@@ -36,21 +36,6 @@ import Testing
     #expect(entries.values.allSatisfy { $0.expiration == nil })
   }
 
-  @Test func theLimitsOfTheCacheHold() throws {
-    let now = Date(timeIntervalSince1970: 1_700_000_000)
-    let writer = try YYCacheWriter(at: place.store)
-    for number in 0..<10 {
-      try writer.add("\(number)", archive(NSString("x")), accessed: 1_700_000_000 - number * 100)
-    }
-    let cache = try place.cache {
-      $0.clock = .manual(ManualClock(date: now))
-      $0.disk.ageLimit = .seconds(450)
-    }
-    #expect(try run(cache).taken == 10)
-    try cache.disk.trim(to: .limits)
-    #expect(try cache.entries().map(\.key) == ["0", "1", "2", "3", "4"])
-  }
-
   @Test func extendedDataIsSaidToBeLeft() throws {
     let writer = try YYCacheWriter(at: place.store)
     try writer.add("with", archive(NSString("x")), extended: Data("more".utf8))
@@ -120,10 +105,6 @@ import Testing
     for number in 0..<50 { try writer.add("\(number)", archive(NSNumber(value: number))) }
     let before = try TreeImage(place.store.path)
     #expect(try Data(contentsOf: place.store.appendingPathComponent("manifest.sqlite-wal")).count > 0)
-    let temporary = FileManager.default.temporaryDirectory
-    func copies() throws -> [String] {
-      try FileManager.default.contentsOfDirectory(atPath: temporary.path).filter { $0.hasPrefix("lmdb-cache-import-") }
-    }
     let cache = try place.cache()
     #expect(try run(cache).taken == 50)
     for number in 0..<50 { #expect(try cache.value(Int.self, forKey: "\(number)") == number) }

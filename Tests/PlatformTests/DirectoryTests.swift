@@ -111,28 +111,6 @@ import Testing
     }
   #endif
 
-  @Test func failuresOfCallsAreErrors() throws {
-    let directory = folder.directory
-    try folder.write("x", to: "file")
-    func fails(
-      _ call: FaultInjection.Call, _ code: Int32 = EIO, _ body: () throws(SystemError) -> Void
-    ) -> Bool {
-      let session = FaultInjection.begin(.directory(folder.path), [.init(call, returns: code, count: .max)])
-      defer { FaultInjection.end(session) }
-      return failure(body)?.errno == code
-    }
-    #expect(fails(.openat) { () throws(SystemError) in _ = try directory.opens("file") })
-    #expect(fails(.fstat) { () throws(SystemError) in _ = try directory.opens("file") })
-    #expect(fails(.fstatat) { () throws(SystemError) in _ = try directory.kind(of: "file") })
-    #expect(fails(.mkdirat, ENOSPC) { () throws(SystemError) in _ = try directory.makeSubdirectory("d") })
-    #expect(fails(.unlinkat) { () throws(SystemError) in try directory.remove("file") })
-    #expect(fails(.unlinkat) { () throws(SystemError) in try directory.removeTree("file") })
-    #expect(fails(.renameat) { () throws(SystemError) in try directory.rename("file", to: "other") })
-    #expect(fails(.fsync) { () throws(SystemError) in try directory.synchronize() })
-    #expect(fails(.syncfs) { () throws(SystemError) in try directory.synchronizeVolume() })
-    #expect(try folder.text(of: "file") == "x")
-  }
-
   #if os(Linux)
     /// Uses a child process, because a seccomp filter cannot be removed.
     @Test func aContainerThatRefusesFaccessat2IsNoMissingPermission() async {
@@ -144,17 +122,24 @@ import Testing
     }
   #endif
 
-  @Test func namesThatAreNoTextAreToldOfByThemselves() throws {
-    try folder.write("x", to: "file")
-    let made = ([UInt8](folder.path.utf8) + [0x2F, 0x61, 0xFF, 0]).withUnsafeBytes {
+  @Test func theLongestNameAndNamesThatAreNoText() throws {
+    let inner = try folder.directory.makeSubdirectory("inner")
+    let longest = String(repeating: "n", count: 255)
+    try inner.makes(longest)
+    #expect(failure { () throws(SystemError) in try inner.makes(longest + "n") }?.errno == ENAMETOOLONG)
+    let made = ([UInt8](inner.path.utf8) + [0x2F, 0x61, 0xFF, 0]).withUnsafeBytes {
       open($0.baseAddress!.assumingMemoryBound(to: CChar.self), O_CREAT | O_WRONLY, 0o600)
     }
     // Some file systems reject such names.
     guard made >= 0 else { return }
     close(made)
     var others: [String] = []
-    try folder.directory.forEachUnreadableName { others.append($0) }
+    try inner.forEachUnreadableName { others.append($0) }
     #expect(others == ["a\u{FFFD}"])
-    #expect(try folder.directory.names() == ["file"])
+    #expect(try inner.names() == [longest])
+    try inner.remove(longest)
+    #expect(try inner.names() == [] && !inner.isEmpty())
+    try folder.directory.removeTree("inner")
+    #expect(try folder.directory.kind(of: "inner") == nil)
   }
 }

@@ -34,52 +34,6 @@ import Testing
       failure { () throws(SystemError) in _ = try file.readToEnd(limit: 39_999) }?.finding == .tooLarge(limit: 39_999))
   }
 
-  /// Calls of every kind are retried after a signal.
-  @Test func interruptedCallsAreMadeAgain() throws {
-    let file = try folder.directory.create("file")
-    func interrupted(_ call: FaultInjection.Call, _ body: () throws(SystemError) -> Void) throws {
-      let session = FaultInjection.begin(.directory(folder.path), [.init(call, returns: EINTR, count: 3)])
-      defer { FaultInjection.end(session) }
-      try body()
-      #expect(FaultInjection.report(session).triggered == 3)
-    }
-    try interrupted(.write) { () throws(SystemError) in try file.write([1, 2, 3]) }
-    try interrupted(.pwrite) { () throws(SystemError) in try file.write([4], at: 3) }
-    try interrupted(.pread) { () throws(SystemError) in _ = try file.readToEnd(limit: 10) }
-    try interrupted(.fsync) { () throws(SystemError) in try file.synchronize() }
-    try interrupted(.fsync) { () throws(SystemError) in try folder.directory.synchronize() }
-    try interrupted(.ftruncate) { () throws(SystemError) in try file.truncate(to: 4) }
-    try interrupted(.openat) { () throws(SystemError) in _ = try folder.directory.opens("file") }
-    #expect(try file.readToEnd(limit: 10) == [1, 2, 3, 4])
-    let lock = FileLock(try folder.directory.create("lock"))
-    let session = FaultInjection.begin(.directory(folder.path), [.init(.flock, returns: EINTR, count: 3)])
-    #expect(try lock.tryLock(.exclusive))
-    FaultInjection.end(session)
-  }
-
-  @Test(arguments: [
-    (FaultInjection.Call.write, ENOSPC), (.pwrite, EDQUOT), (.pread, EIO), (.fsync, EIO), (.ftruncate, EFBIG),
-    (.fallocate, ENOSPC), (.mmap, ENOMEM),
-  ]) func failuresAreErrors(_ call: FaultInjection.Call, _ code: Int32) throws {
-    let file = try folder.directory.create("file")
-    try file.write([1])
-    let session = FaultInjection.begin(.directory(folder.path), [.init(call, returns: code, count: .max)])
-    defer { FaultInjection.end(session) }
-    let error = failure { () throws(SystemError) in
-      switch call {
-      case .write: try file.write([2])
-      case .pwrite: try file.write([2], at: 0)
-      case .pread: _ = try file.readToEnd(limit: 10)
-      case .fsync: try file.synchronize()
-      case .ftruncate: try file.truncate(to: 0)
-      case .fallocate: try file.preallocate(0..<10)
-      default: _ = try MemoryMap(file, size: 1)
-      }
-    }
-    #expect(error?.errno == code)
-    #expect(error?.path == folder.path + "/file")
-  }
-
   @Test func aMapIsTheFile() throws {
     let file = try folder.directory.create("file")
     try file.preallocate(0..<4096)

@@ -106,31 +106,6 @@ import Testing
     #expect(try folder.text(of: "plain") == name)
   }
 
-  @Test func theLongestNameAndALongerOne() throws {
-    let longest = String(repeating: "n", count: 255)
-    try folder.write("x", to: longest)
-    #expect(try folder.directory.names() == [longest])
-    #expect(
-      failure { () throws(SystemError) in try folder.directory.makes(longest + "n") }?.errno
-        == ENAMETOOLONG)
-  }
-
-  #if canImport(Glibc)
-    @Test func aNameThatIsNotUTF8IsNoneOfOursAndGoesWithTheTree() throws {
-      let inner = try folder.directory.makeSubdirectory("inner")
-      let path = Array((inner.path + "/").utf8) + [0xFF, 0xFE, 0]
-      let descriptor = path.withUnsafeBytes {
-        open($0.bindMemory(to: CChar.self).baseAddress!, O_CREAT | O_WRONLY, 0o600)
-      }
-      #expect(descriptor >= 0)
-      close(descriptor)
-      #expect(try inner.names() == [])
-      #expect(try !inner.isEmpty())
-      try folder.directory.removeTree("inner")
-      #expect(try folder.directory.kind(of: "inner") == nil)
-    }
-  #endif
-
   @Test func missingThingsAreNil() throws {
     let directory = folder.directory
     #expect(try !directory.opens("none"))

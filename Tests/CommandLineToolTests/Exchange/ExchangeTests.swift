@@ -79,8 +79,6 @@ import Testing
     #expect(try contents(copy) == original)
   }
 
-  private struct Summary: Decodable { let examined, taken, present, expired: Int }
-
   private func importing(_ text: String, _ arguments: String...) async throws -> ToolResult {
     try await Tool.run(["import", "-", "--cache", scratch.cache] + arguments, input: Data(text.utf8))
   }
@@ -90,22 +88,6 @@ import Testing
     #"{"key":"\#(key)","format":"string","value":"v","created":1,"cost":1\#(rest)}"# + "\n"
   }
   private func end(_ entries: Int) -> String { #"{"entries":\#(entries)}"# + "\n" }
-
-  @Test func whatIsThereStaysUnlessItIsToBeReplaced() async throws {
-    let text = header + line("a") + line("b") + line("old", #","expires":5"#) + end(3)
-    #expect(try await Tool.run("set", "a", "mine", "--cache", scratch.cache).status == 0)
-    let first: Summary = try await importing(text, "--json").json()
-    #expect([first.examined, first.taken, first.present, first.expired] == [3, 1, 1, 1] as [Int])
-    #expect(try await Tool.run("get", "a", "--cache", scratch.cache).text == "mine")
-    let second: Summary = try await importing(text, "--json").json()
-    #expect([second.taken, second.present] == [0, 2] as [Int])
-    let third: Summary = try await importing(text, "--json", "--overwrite").json()
-    #expect([third.taken, third.present] == [2, 0] as [Int])
-    #expect(try await Tool.run("get", "a", "--cache", scratch.cache).text == "v")
-    let fourth: Summary = try await importing(text, "--json", "--prefix", "p:").json()
-    #expect(fourth.taken == 2)
-    #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).text == "a\nb\np:a\np:b\n")
-  }
 
   @Test func anotherSpellingIsReadAsWell() async throws {
     let text =
@@ -198,104 +180,103 @@ import Testing
     #expect(result.errors.contains("byte \(header.count)"), "\(result.errors)")
   }
 
+  @Test func whatIsThereStaysUnlessItIsToBeReplaced() async throws {
+    let text = header + line("a") + line("b") + line("old", #","expires":5"#) + end(3)
+    _ = try scratch.file("file", Data(text.utf8))
+    try await scratch.expect(
+      """
+      $ set a mine
+      $ import @file --json
+      { examined=3 taken=1 present=1 expired=1
+      $ get a
+      = mine
+      $ import @file --json
+      { taken=0 present=2
+      $ import @file --json --overwrite
+      { taken=2 present=0
+      $ get a
+      = v
+      $ import @file --json --prefix p:
+      { taken=2
+      $ ls -q
+      > a
+      > b
+      > p:a
+      > p:b
+      """)
+  }
+
   @Test func aHeaderOfSomethingElseMakesNoCache() async throws {
     let newer = #"{"lmdb-cache-export":2}"# + "\n"
     let unknown = #"{"lmdb-cache-export":1,"durability":"great"}"# + "\n"
-    for text in ["", "\n", "{}\n", "x", newer, unknown] {
-      let result = try await importing(text)
-      #expect(result.status == 65, "\(text)")
-      #expect(try scratch.names.isEmpty)
-    }
-    #expect(try await Tool.run("import", "/dev/zero", "--cache", scratch.cache).status == 65)
-    #expect(try await Tool.run("import", scratch.path("none"), "--cache", scratch.cache).status == 66)
-    #expect(try await Tool.run("export", "--cache", scratch.cache).status == 66)
+    for text in ["", "\n", "{}\n", "x", newer, unknown] { #expect(try await importing(text).status == 65, "\(text)") }
     #expect(try scratch.names.isEmpty)
+    try await scratch.expect("$65 import /dev/zero\n/\n$66 import @none\n/")
   }
 
   @Test func aNewCacheIsOfTheSameDurability() async throws {
-    #expect(try await Tool.run("set", "a", "b", "--durability", "full", "--cache", scratch.cache).status == 0)
-    let export = try await Tool.run("export", "--cache", scratch.cache)
-    for (arguments, expected) in [([], "full"), (["--durability", "ordered"], "ordered")] as [([String], String)] {
-      let copy = scratch.path(expected)
-      #expect(try await Tool.run(["import", "-", "--cache", copy] + arguments, input: export.output).status == 0)
-      #expect(try await Tool.run("stat", "--cache", copy).text.contains(expected))
-    }
+    try await scratch.expect(
+      """
+      $ set a b --durability full
+      $ export --output @file
+      $$ import @file --cache @same
+      $$ stat --cache @same
+      ~ full
+      $$ import @file --cache @other --durability ordered
+      $$ stat --cache @other
+      ~ ordered
+      """)
   }
 
   // MARK: Failures of what is exported, or where to
 
-  /// Damages one value in the value log and one in the database.
+  /// Damages one value in the value log and two records in the database.
   @Test func whatIsDamagedIsNamedAndTheRestIsWritten() async throws {
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
-    for number in 0..<9 { try cache.set(Data(repeating: UInt8(number), count: 5_000), forKey: "long \(number)") }
-    try cache.set("short", forKey: "short")
-    try cache.set("other", forKey: "unreadable")
-    try await cache.close()
-    let folder = URL(fileURLWithPath: scratch.cache + "/values")
-    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder.path).first)
-    var segment = try Data(contentsOf: folder.appendingPathComponent(name))
-    let place = try #require(segment.firstRange(of: Data(repeating: 4, count: 100)))
-    segment[place.lowerBound] ^= 1
-    try segment.write(to: folder.appendingPathComponent(name))
-    try ForgedDatabase.rewrite(scratch.cache, Array("short".utf8)) { record in
-      var record = record!
-      record[record.count - 1] ^= 1
-      return record
+    try scratch.fill { cache in
+      for number in 0..<9 { try cache.set(Data(repeating: UInt8(number), count: 5_000), forKey: "long \(number)") }
+      try cache.set("short", forKey: "short")
+      try cache.set("other", forKey: "unreadable")
     }
+    try scratch.damageLongValue(4)
+    func rewrite(_ key: String, _ change: (inout [UInt8]) -> Void) throws {
+      try ForgedDatabase.rewrite(scratch.cache, Array(key.utf8)) { record in
+        var record = record!
+        change(&record)
+        return record
+      }
+    }
+    try rewrite("short") { $0[$0.count - 1] ^= 1 }
     // The version of its layout.
-    try ForgedDatabase.rewrite(scratch.cache, Array("unreadable".utf8)) { record in
-      var record = record!
-      record[4] = 0
-      return record
-    }
-    for arguments in [[], ["--consistent"]] as [[String]] {
-      let export = try await Tool.run(["export", "--cache", scratch.cache] + arguments)
-      #expect(export.status == 4)
+    try rewrite("unreadable") { $0[4] = 0 }
+    for options in [[], ["--consistent"]] as [[String]] {
+      let export = try await Tool.run(["export", "--cache", scratch.cache] + options)
+      #expect(export.status == 4 && export.text.contains(#"{"entries":8,"unreadable":3}"#))
       for key in ["long 4", "short", "unreadable"] { #expect(export.errors.contains("\"\(key)\""), "\(export.errors)") }
-      #expect(export.text.contains(#"{"entries":8,"unreadable":3}"#))
-      let copy = scratch.path("copy\(arguments.count)")
-      let result = try await Tool.run("import", "-", "--cache", copy, input: export.output)
-      #expect(result.status == 0 && result.errors.contains("3 more could not be read"))
+      _ = try scratch.file("file", export.output)
+      let copy = scratch.path("copy\(options.count)")
+      try await scratch.expect("$$ import @file --cache \(copy)\n! 3 more could not be read")
       #expect(try contents(copy).count == 8)
     }
   }
 
   @Test func aFileIsThereWhenItIsWholeAndNotBefore() async throws {
-    #expect(try await Tool.run("set", "a", "b", "--cache", scratch.cache).status == 0)
     let file = try scratch.file("file", Data("old".utf8))
-    #expect(try await Tool.run("export", "--cache", scratch.path("none"), "--output", file).status == 66)
+    try await scratch.expect("$66 export --output @file\n$ set a b\n$73 export --output @no/file")
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
-    #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", scratch.path("no/file")).status == 73)
     // The link's target is written.
-    try Data("old".utf8).write(to: URL(fileURLWithPath: scratch.path("target")))
+    _ = try scratch.file("target", Data("old".utf8))
     #expect(symlink("target", scratch.path("link")) == 0)
-    #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", scratch.path("link")).status == 0)
+    try await scratch.expect(
+      """
+      $ export --output @link
+      $74 export --output /dev/full
+      ! No space left
+      $ export --output @file
+      / cache file link target
+      """)
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.path("link")) == "target")
-    #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("target"))).starts(with: Data("{".utf8)))
-    for name in ["link", "target"] { try FileManager.default.removeItem(atPath: scratch.path(name)) }
-    let full = try await Tool.run("export", "--cache", scratch.cache, "--output", "/dev/full")
-    #expect(full.status == 74 && full.errors.contains("No space left"), "\(full.errors)")
-    #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", file).status == 0)
-    #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("{"))
-    #expect(try scratch.names == ["cache", "file"])
-  }
-
-  /// Writes during a consistent export, from this process or another, are not in it and do not disturb it.
-  @Test func aConsistentExportIsOfOneMoment() async throws {
-    let process = try ChildProcess("CacheTestProcess")
-    #expect(process.run("open \(scratch.cache)") == "ok")
-    #expect(process.run("batches a b 3") == "ok")
-    process.send("batches a b 100000")
-    let deadline = Date(timeIntervalSinceNow: 120)
-    var numbers: Set<String> = []
-    while numbers.count < 3, Date() < deadline {
-      let export = try await Tool.run("export", "--cache", scratch.cache, "--consistent")
-      #expect(export.status == 0, "\(export.errors)")
-      let lines = export.text.split(separator: "\n").filter { $0.contains(#""key""#) }
-      let values = lines.compactMap { $0.firstMatch(of: /"value":(\d+)/).map { String($0.1) } }
-      #expect(values.count == 2 && Set(values).count == 1, "\(lines)")
-      numbers.formUnion(values)
+    for path in [file, scratch.path("target")] {
+      #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix("{"))
     }
-    #expect(numbers.count == 3)
   }
 }

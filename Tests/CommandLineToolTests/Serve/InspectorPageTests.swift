@@ -8,24 +8,22 @@ import Testing
 struct InspectorPageTests {
   let scratch = try! Scratch()
 
-  private func fill(_ body: (LMDBCache) throws -> Void) throws {
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
-    try body(cache)
-    try cache.close()
-  }
-
   private func fillSome() throws {
-    try fill { cache in
+    try scratch.fill { cache in
       for number in 1_000..<1_300 { try cache.set("value \(number)", forKey: "key:\(number)") }
       try cache.set(#"{"name":"Ada"}"#, forKey: "user:1")
     }
   }
 
-  private func opened(_ session: InspectorSession) throws -> Browser {
+  /// A server, and a browser that shows its page.
+  private func opened(isWritable: Bool = false) throws -> (InspectorSession, Browser) {
+    let session = try InspectorSession(cache: scratch.cache, isWritable: isWritable)
     let browser = try Browser()
     try browser.open(session.address)
     #expect(try browser.shows("document.querySelector('.row') && document.activeElement.id === 'list'"))
-    return browser
+    let mode = isWritable ? "writable" : "read-only"
+    #expect(try browser.shows("document.getElementById('mode').textContent === '\(mode)'"))
+    return (session, browser)
   }
 
   /// No errors, and no requests to other servers.
@@ -37,10 +35,8 @@ struct InspectorPageTests {
 
   @Test func thePageIsUsedByKeysAlone() throws {
     try fillSome()
-    let session = try InspectorSession(cache: scratch.cache)
-    let browser = try opened(session)
+    let (session, browser) = try opened()
     #expect(try browser.shows("document.getElementById('figures').textContent.includes('301')"))
-    #expect(try browser.text("document.getElementById('mode').textContent") == "read-only")
     try browser.press("ArrowDown")
     try browser.press("ArrowDown")
     try browser.press("Enter")
@@ -96,7 +92,7 @@ struct InspectorPageTests {
         "<link rel=stylesheet href=//example.org/x.css>",
         "__proto__", "constructor",
       ]
-    try fill { cache in
+    try scratch.fill { cache in
       for attack in attacks {
         try cache.set(attack, forKey: attack)
         try cache.set(Data("<html><body onload=window.attacked=1>\(attack)".utf8), forKey: "bytes:" + attack)
@@ -110,8 +106,7 @@ struct InspectorPageTests {
       // An image by its first bytes, and a page by the rest.
       try cache.set(Data("GIF89a<script>window.attacked=1</script>".utf8), forKey: "gif")
     }
-    let session = try InspectorSession(cache: scratch.cache)
-    let browser = try opened(session)
+    let (session, browser) = try opened()
     let count = 4 * attacks.count + 2
     #expect(try browser.shows("document.querySelectorAll('.row').length === \(count)"))
     #expect(try browser.value("document.querySelectorAll('#list *:not(div):not(span)').length") as? Int == 0)
@@ -145,31 +140,17 @@ struct InspectorPageTests {
     base64Encoded:
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")!
 
-  @Test func imagesAreShown() throws {
-    try fill { cache in try cache.set(Self.png, forKey: "thumbnail") }
-    let session = try InspectorSession(cache: scratch.cache)
-    let browser = try opened(session)
-    try browser.press("Enter")
-    #expect(try browser.shows("document.querySelector('#entry img')?.naturalWidth === 1"))
-    #expect(try browser.shows("document.querySelector('#entry').textContent.includes('1 × 1 pixels')"))
-    try expectPeace(browser, session)
-  }
-
-  /// Counts answers after the dialog has closed; before that the page asks nothing.
-  private func countAnswers(_ browser: Browser) throws {
+  /// A question is answered by a deliberate key or click alone, and removes the entry that it is about.
+  @Test func anEntryIsRemovedByADeliberateAnswer() throws {
+    try fillSome()
+    let (session, browser) = try opened(isWritable: true)
+    // Counts answers after the dialog has closed; before that the page asks nothing.
     _ = try browser.value(
       """
       window.answers = 0
       document.getElementById('question-dialog').addEventListener('close', () => { answers += 1 })
       """)
-  }
-
-  @Test func anEntryIsRemovedByWhoSaysYesTwice() throws {
-    try fillSome()
-    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
-    let browser = try opened(session)
-    #expect(try browser.shows("document.getElementById('mode').textContent === 'writable'"))
-    try countAnswers(browser)
+    let button = "#entry button.danger"
     try browser.press("Home")
     for (number, answer) in ["Escape", "Enter"].enumerated() {
       // The safe answer has the focus.
@@ -179,12 +160,32 @@ struct InspectorPageTests {
       try browser.press(answer)
       #expect(try browser.shows("answers === \(number + 1)"))
     }
+    // A held or repeated key and a late second click began before the question was readable.
+    try browser.press("Enter")
+    #expect(try browser.shows("document.querySelector('\(button)')"))
+    try browser.click(on: button, counts: [1, 2])
+    #expect(try isAsked(browser))
+    try browser.click(on: "#question-yes", counts: [2])
+    #expect(try postCount(browser) == 3)
+    #expect(try isAsked(browser))
+    try browser.press("Escape")
+    #expect(try browser.shows("answers === 3"))
+    _ = try browser.value("document.querySelector('\(button)').focus()")
+    try browser.press("Enter", repeats: 100)
+    #expect(try isAsked(browser))
+    #expect(try postCount(browser) == 4)
+    try browser.press("Escape")
+    #expect(try browser.shows("answers === 4"))
     #expect(try session.get("api/entry?key=key%3A1000").status == 200)
-    try browser.press("Delete")
+    // The removed entry need not be the selected one.
+    for key in ["Escape", "ArrowDown", "ArrowDown", "ArrowDown"] { try browser.press(key) }
+    try browser.click(on: button)
     #expect(try isAsked(browser))
     try browser.press("Tab")
     try browser.press("Enter")
     #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
+    let chosen = "[...document.querySelectorAll('.row[aria-selected=true] .key')].map((key) => key.textContent).join()"
+    #expect(try browser.text(chosen) == "key:1003")
     #expect(try session.get("api/entry?key=key%3A1000").status == 404)
     #expect(try session.get("api/entry?key=key%3A1001").status == 200)
     try expectPeace(browser, session)
@@ -221,9 +222,7 @@ struct InspectorPageTests {
 
   @Test(arguments: Haste.allCases) func whoConfirmsTwiceRemovesOneEntry(_ haste: Haste) throws {
     try fillSome()
-    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
-    let browser = try opened(session)
-    #expect(try browser.shows("document.getElementById('mode').textContent === 'writable'"))
+    let (session, browser) = try opened(isWritable: true)
     try browser.press("Home")
     try browser.press("Delete", repeats: 30)
     try browser.press("Delete")
@@ -250,65 +249,19 @@ struct InspectorPageTests {
     #expect(browser.troubles.allSatisfy { $0.contains("404") }, "\(browser.troubles)")
   }
 
-  /// A held or repeated key was pressed before the question was readable.
-  @Test func aQuestionIsNotAnsweredByWhatHasAskedIt() throws {
-    try fillSome()
-    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
-    let browser = try opened(session)
-    #expect(try browser.shows("document.getElementById('mode').textContent === 'writable'"))
-    let button = "#entry button.danger"
-    try browser.press("Home")
-    try browser.press("Enter")
-    #expect(try browser.shows("document.querySelector('\(button)')"))
-    try browser.click(on: button, counts: [1, 2])
-    #expect(try isAsked(browser))
-    #expect(try postCount(browser) == 1)
-    // The second click of a double click, but late.
-    try browser.click(on: "#question-yes", counts: [2])
-    #expect(try postCount(browser) == 1)
-    #expect(try isAsked(browser))
-    try countAnswers(browser)
-    try browser.press("Escape")
-    #expect(try browser.shows("answers === 1"))
-    _ = try browser.value("document.querySelector('\(button)').focus()")
-    try browser.press("Enter", repeats: 100)
-    #expect(try isAsked(browser))
-    #expect(try postCount(browser) == 2)
-    #expect(try session.get("api/entry?key=key%3A1000").status == 200)
-    try browser.click(on: "#question-yes")
-    #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
-    #expect(try postCount(browser) == 3)
-    try expectPeace(browser, session)
-  }
-
-  /// The removed entry need not be the selected one.
-  @Test func whoeverHasMovedOnStaysThere() throws {
-    try fillSome()
-    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
-    let browser = try opened(session)
-    #expect(try browser.shows("document.getElementById('mode').textContent === 'writable'"))
-    try browser.press("Home")
-    try browser.press("Enter")
-    #expect(try browser.shows("document.querySelector('#entry button.danger')"))
-    for key in ["Escape", "ArrowDown", "ArrowDown", "ArrowDown"] { try browser.press(key) }
-    try browser.click(on: "#entry button.danger")
-    #expect(try isAsked(browser))
-    #expect(try browser.text("document.getElementById('question-key').textContent") == "key:1000")
-    try browser.click(on: "#question-yes")
-    #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
-    let chosen = "[...document.querySelectorAll('.row[aria-selected=true] .key')].map((key) => key.textContent).join()"
-    #expect(try browser.text(chosen) == "key:1003")
-    try expectPeace(browser, session)
-  }
-
-  @Test func whatProcessesDoIsShownAsItHappens() throws {
+  @Test func anImageAndWhatProcessesDoAreShown() throws {
     var configuration = CacheConfiguration()
     configuration.disk.mapSize = 1 << 26
     let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
+    try cache.set(Self.png, forKey: "image")
     try cache.set("value", forKey: "key")
     try cache.flush()
-    let session = try InspectorSession(cache: scratch.cache)
-    let browser = try opened(session)
+    let (session, browser) = try opened()
+    try browser.press("Home")
+    try browser.press("Enter")
+    #expect(try browser.shows("document.querySelector('#entry img')?.naturalWidth === 1"))
+    #expect(try browser.shows("document.querySelector('#entry').textContent.includes('1 × 1 pixels')"))
+    try browser.press("Escape")
     try browser.press("3")
     let isShown = try eventually {
       for _ in 0..<100 { _ = try cache.value(String.self, forKey: "key") }
@@ -321,20 +274,6 @@ struct InspectorPageTests {
     #expect(isShown)
     #expect(try browser.text("document.getElementById('processes').textContent").contains("\(getpid())"))
     try cache.close()
-    try expectPeace(browser, session)
-  }
-
-  @Test func thePageIsLightOrDark() throws {
-    try fillSome()
-    let session = try InspectorSession(cache: scratch.cache)
-    let browser = try opened(session)
-    var grounds: [String] = []
-    for scheme in ["light", "dark"] {
-      try browser.call(
-        "Emulation.setEmulatedMedia", ["features": [["name": "prefers-color-scheme", "value": scheme]]])
-      grounds.append(try browser.text("getComputedStyle(document.body).backgroundColor"))
-    }
-    #expect(grounds == ["rgb(244, 246, 249)", "rgb(18, 21, 26)"])
     try expectPeace(browser, session)
   }
 }

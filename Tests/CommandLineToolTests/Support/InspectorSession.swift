@@ -26,6 +26,13 @@ final class InspectorSession {
 
   func send(_ bytes: String) throws -> RawResponse { try RawConnection(port: port).exchange(Data(bytes.utf8)) }
 
+  /// A connection that has asked for the events.
+  func subscribed() throws -> RawConnection {
+    let connection = try RawConnection(port: port)
+    connection.write(Data((head("GET", "api/events") + "\r\n").utf8))
+    return connection
+  }
+
   /// - Parameter path: Relative to the page's address.
   func get(_ path: String = "", headers: [String] = []) throws -> RawResponse {
     try send(head("GET", path, headers) + "\r\n")

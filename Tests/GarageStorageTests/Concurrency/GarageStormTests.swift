@@ -77,6 +77,15 @@ import Testing
     }
   }
 
+  @Test func severalGaragesOpenOneStore() throws {
+    let directory = GarageDirectory()
+    let garages = (0..<4).map { _ in directory.garage() }
+    concurrently(4) { index in
+      for number in 0..<10 { #expect(throws: Never.self) { try garages[index].park(Pet(index * 10 + number)) } }
+    }
+    for garage in garages { #expect(try garage.retrieveAll(Pet.self).count == 40) }
+  }
+
   // @unchecked: read only.
   struct Shared: @unchecked Sendable { let friend: Friend }
 

@@ -58,29 +58,35 @@ import Testing
     #expect(entries.allSatisfy { $0?.cost == 7 && $0?.isTagged("t") == true })
   }
 
-  @Test func aFailedLoadGivesTheTurnAway() throws {
+  @Test func aTurnEndsWithItsLoadOrItsTime() throws {
     let (first, second) = (try Machine(server) { $0.leaseDuration = .seconds(300) }, try Machine(server))
-    #expect(throws: NotInTime.self) {
-      try first.cache.value(String.self, forKey: "k") { _ -> String in throw NotInTime() }
+    func isThere(_ kind: String, _ key: String) throws -> Bool {
+      try server.run("EXISTS", "{lmdb-cache}:1:\(kind):\(key)") == .integer(1)
     }
-    try waitUntil { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
-    #expect(try second.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
-    #expect(try server.run("EXISTS", "{lmdb-cache}:1:e:k") == .integer(1))
-  }
-
-  @Test func theTurnOfWhoDiedEnds() throws {
-    try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "300")
-    let machine = try Machine(server)
-    #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
-    #expect(try server.run("EXISTS", "{lmdb-cache}:1:e:k") == .integer(1))
-  }
-
-  @Test func whoWaitsTooLongLoads() throws {
-    let machine = try Machine(server) { $0.loadWaitLimit = .milliseconds(100) }
+    #expect(throws: NotInTime.self) {
+      try first.cache.value(String.self, forKey: "failed") { _ -> String in throw NotInTime() }
+    }
+    let value = try first.cache.value(String.self, forKey: "not stored") { context in
+      context.isStored = false
+      return "loaded"
+    }
+    #expect(value == "loaded")
+    for key in ["failed", "not stored"] {
+      try waitUntil { try !isThere("l", key) }
+      #expect(try first.cache.value(String.self, forKey: key) == nil)
+    }
+    // The machine that has it died.
+    try server.run("SET", "{lmdb-cache}:1:l:died", "somebody", "PX", "300")
+    for key in ["failed", "died"] {
+      #expect(try second.cache.value(String.self, forKey: key) { _ in "loaded" } == "loaded")
+      #expect(try isThere("e", key))
+    }
+    // A machine that has waited for long enough keeps its value to itself.
+    let third = try Machine(server) { $0.loadWaitLimit = .milliseconds(100) }
     try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "3600000")
-    #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
-    #expect(try machine.cache.local.value(String.self, forKey: "k") == "loaded")
-    #expect(try server.run("EXISTS", "{lmdb-cache}:1:e:k") == .integer(0))
+    #expect(try third.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
+    #expect(try third.cache.local.value(String.self, forKey: "k") == "loaded")
+    #expect(try !isThere("e", "k"))
   }
 
   @Test(arguments: [false, true]) func aWriteMeanwhileWins(_ isRemoval: Bool) throws {
@@ -103,31 +109,30 @@ import Testing
     var options = LoadOptions(lifetime: .milliseconds(50))
     options.staleWhileRevalidate = .seconds(3_600)
     #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
-    usleep(80_000)
-    #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
+    let (isLoading, gate) = (Guarded(false), DispatchSemaphore(value: 0))
+    try waitUntil {
+      let value = try machine.cache.value(Int.self, forKey: "k", options: options) { _ in
+        isLoading { $0 = true }
+        gate.wait()
+        return 2
+      }
+      #expect(value == 1)
+      return isLoading.current
+    }
+    gate.signal()
     try waitUntil { try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 2 }
   }
 
-  @Test func aValueIsLoadedAnewBeforeItExpires() throws {
+  /// The server still has the old value, which does not count.
+  @Test func aValueIsLoadedAgainBeforeItExpires() throws {
     let (first, second) = (try Machine(server), try Machine(server))
     var options = LoadOptions(lifetime: .seconds(3_600))
     options.refreshAhead = 0.000_01
     #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
-    usleep(60_000)
-    // The server still has the old value, which does not count.
-    #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
-    try waitUntil { try second.cache.value(Int.self, forKey: "k") == 2 }
-  }
-
-  @Test func whatIsNotToBeStoredIsNot() throws {
-    let machine = try Machine(server)
-    let value = try machine.cache.value(Int.self, forKey: "k") { context in
-      context.isStored = false
-      return 1
+    try waitUntil {
+      _ = try first.cache.value(Int.self, forKey: "k", options: options) { _ in 2 }
+      return try second.cache.value(Int.self, forKey: "k") == 2
     }
-    #expect(value == 1)
-    #expect(try machine.cache.value(Int.self, forKey: "k") == nil)
-    try waitUntil { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
   }
 
   /// A lease whose reply was lost is released.

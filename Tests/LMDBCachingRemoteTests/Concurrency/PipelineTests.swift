@@ -107,16 +107,6 @@ import Testing
     }
   }
 
-  /// A timeout that overflows the clock means forever.
-  @Test func aPoolWaitsForEver() throws {
-    let pool = RedisPool(limit: 1, connector())
-    defer { pool.close() }
-    for _ in 0..<3 {
-      let replies = try pool.perform([RemoteCommand(["PING"])], timeLimit: .max)
-      #expect(replies == [.bytes(Data("PONG".utf8))])
-    }
-  }
-
   @Test func aPoolHandsOutAsManyAsItMay() throws {
     let connector = connector()
     let pool = RedisPool(limit: 3, connector)

@@ -10,50 +10,13 @@ import Testing
 
 @Suite struct WriteBehindTests {
   let server: RedisServer
+  private let queues = QueueFolder()
+  private var folder: URL { queues.url }
 
   init() throws { server = try RedisServer() }
 
   private func machine(limit: Int = 64 << 20) throws -> Machine {
     try Machine(server) { $0.writes = .behind(limit: limit) }
-  }
-
-  @Test func writesArriveInOrder() throws {
-    let (first, second) = (try machine(), try machine())
-    for round in 0..<50 {
-      for key in 0..<20 { try first.cache.set(round, forKey: "k\(key)") }
-    }
-    for key in 0..<20 { #expect(try first.cache.value(Int.self, forKey: "k\(key)") == 49) }
-    try first.cache.flush(timeLimit: .seconds(600))
-    for key in 0..<20 { try waitUntil { try second.cache.value(Int.self, forKey: "k\(key)") == 49 } }
-    try first.cache.removeValue(forKey: "k0")
-    #expect(try first.cache.value(Int.self, forKey: "k0") == nil)
-    try first.cache.flush(timeLimit: .seconds(600))
-    try waitUntil { try second.cache.value(Int.self, forKey: "k0") == nil }
-    // Its own changes have come back, since a later one has, and have not removed its values.
-    try second.cache.set("old", forKey: "marker")
-    try second.cache.flush(timeLimit: .seconds(600))
-    #expect(try first.cache.value(String.self, forKey: "marker") == "old")
-    try second.cache.set("new", forKey: "marker")
-    try second.cache.flush(timeLimit: .seconds(600))
-    try waitUntil { try first.cache.value(String.self, forKey: "marker") == "new" }
-    #expect(try first.cache.local.value(Int.self, forKey: "k1") == 49)
-  }
-
-  @Test func whatWasQueuedGoesOutLater() throws {
-    let (first, second) = (try machine(), try machine())
-    try first.settle()
-    server.stop(SIGKILL)
-    for key in 0..<100 { try first.cache.set(key, forKey: "k\(key)") }
-    try first.cache.removeValue(forKey: "k7")
-    for key in 0..<100 { #expect(try first.cache.value(Int.self, forKey: "k\(key)") == (key == 7 ? nil : key)) }
-    #expect(first.cache.statistics.waitingWrites > 0)
-    #expect(throws: RemoteTierError.self) { try first.cache.flush(timeLimit: .milliseconds(200)) }
-    try server.start()
-    try first.cache.flush(timeLimit: .seconds(600))
-    #expect(first.cache.statistics.waitingWrites == 0 && first.cache.statistics.waitingBytes == 0)
-    for key in 0..<100 {
-      try waitUntil { try second.cache.value(Int.self, forKey: "k\(key)") == (key == 7 ? nil : key) }
-    }
   }
 
   @Test func aFullQueueIsAnError() throws {
@@ -85,21 +48,6 @@ import Testing
     #expect(try machine.cache.value(String.self, forKey: "a/k") == "newer")
   }
 
-  @Test func removalsOfManyKeepTheirPlace() throws {
-    let (first, second) = (try machine(), try machine())
-    try first.cache.set(1, forKey: "p/1")
-    try first.cache.set(1, forKey: "p/2")
-    try first.cache.flush(timeLimit: .seconds(600))
-    try waitUntil { try second.cache.value(Int.self, forKey: "p/1") == 1 }
-    try first.cache.removeAll(withPrefix: "p/")
-    try first.cache.set(2, forKey: "p/2")
-    #expect(try first.cache.value(Int.self, forKey: "p/1") == nil)
-    try first.cache.flush(timeLimit: .seconds(600))
-    try waitUntil { try second.cache.value(Int.self, forKey: "p/1") == nil }
-    try waitUntil { try second.cache.value(Int.self, forKey: "p/2") == 2 }
-    try waitUntil { try first.cache.value(Int.self, forKey: "p/2") == 2 }
-  }
-
   @Test func closingSendsWhatWaits() throws {
     let first = try machine()
     for key in 0..<500 { try first.cache.set(key, forKey: "k\(key)") }
@@ -116,8 +64,6 @@ import Testing
 
   /// A queued write that expires is gone here at once, and in the fleet after its turn.
   @Test(arguments: [false, true]) func whatExpiresWhileItWaitsIsRemoved(_ isKept: Bool) throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let clock = ManualClock()
     var local = CacheConfiguration()
     local.clock = .manual(clock)
@@ -145,53 +91,14 @@ import Testing
 
   // MARK: Kept over the end of the process
 
-  private func folder() -> URL {
-    FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")
-  }
-
   private func machine(keptIn folder: URL, directory: URL? = nil) throws -> Machine {
     try Machine(server, directory: directory, settles: false) {
       $0.writes = .behind(limit: 64 << 20, keptIn: folder)
     }
   }
 
-  @Test func whatWaitedIsSentByTheNextProcess() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let reader = try machine()
-    try reader.cache.set("old", forKey: "removed")
-    try reader.cache.set("old", forKey: "p/1")
-    try reader.cache.flush(timeLimit: .seconds(600))
-    server.suspend()
-    do {
-      let first = try machine(keptIn: folder)
-      for round in 0..<3 {
-        for key in 0..<100 { try first.cache.set(round, forKey: "k\(key)") }
-      }
-      try first.cache.removeValue(forKey: "removed")
-      try first.cache.removeAll(withPrefix: "p/")
-      try first.cache.set("new", forKey: "p/2", expiresIn: .seconds(3_600))
-      #expect(first.cache.close(timeLimit: .zero) > 0)
-      // Queued writes, and those sent without a confirmation.
-      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
-    }
-    server.resume()
-    let second = try machine(keptIn: folder)
-    #expect(try second.cache.value(Int.self, forKey: "k7") == 2)
-    #expect(try second.cache.value(String.self, forKey: "removed") == nil)
-    try second.cache.flush(timeLimit: .seconds(600))
-    for key in 0..<100 { try waitUntil { try reader.cache.value(Int.self, forKey: "k\(key)") == 2 } }
-    try waitUntil { try reader.cache.value(String.self, forKey: "removed") == nil }
-    try waitUntil { try reader.cache.value(String.self, forKey: "p/1") == nil }
-    #expect(try reader.cache.value(String.self, forKey: "p/2") == "new")
-    #expect(second.cache.close(timeLimit: .seconds(300)) == 0)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
-  }
-
   /// A resent write that already arrived has no second effect.
   @Test func whatIsSentAgainIsNoNewWrite() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let other = try Machine(server)
     do {
       let tier = FaultyTier(try server.tier()) { $0.has("EVAL") ? .loseReply : .none }
@@ -210,8 +117,6 @@ import Testing
 
   /// Unreadable files keep their numbers: no new write may reuse one.
   @Test func newWritesDoNotTakeThePlaceOfWhatCannotBeRead() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     do {
       let tier = FaultyTier(try server.tier())
       let first = try Machine(tier) { $0.writes = .behind(limit: 64 << 20, keptIn: folder) }
@@ -243,8 +148,6 @@ import Testing
 
   /// Anyone with write access to the folder can forge a number.
   @Test func numbersThatNoWriteHasAreLeftAlone() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let names = ["7fffffffffffffff", "4000000000000001", "0", "-1", "-8000000000000000", "+5", "write"]
     let place = folder.appendingPathComponent(UUID().uuidString)
     let forged = try LMDBCache(directory: place, configuration: .withoutMemory)
@@ -268,8 +171,6 @@ import Testing
   }
 
   @Test func processesHaveQueuesOfTheirOwnInOneFolder() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let reader = try Machine(server)
     server.suspend()
     do {
@@ -288,8 +189,6 @@ import Testing
 
   /// Inherited writes are older than all writes of their heir, however late they are sent.
   @Test func whatProcessesHaveLeftGoesBeforeWhatTheirHeirWrites() throws {
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     server.suspend()
     do {
       let machines = try (0..<2).map { _ in try machine(keptIn: folder) }
@@ -320,35 +219,18 @@ import Testing
   }
 
   @Test func aFolderThatIsNoneIsAnError() throws {
-    let file = folder()
-    try Data("mine".utf8).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
-    let error = #expect(throws: RemoteTierError.self) { try machine(keptIn: file) }
+    try Data("mine".utf8).write(to: folder)
+    let error = #expect(throws: RemoteTierError.self) { try machine(keptIn: folder) }
     #expect(error?.code == .notKept)
-    #expect(try Data(contentsOf: file) == Data("mine".utf8))
+    #expect(try Data(contentsOf: folder) == Data("mine".utf8))
   }
+}
 
-  @Test func whatTheServerRefusesDoesNotHoldTheOthersUp() throws {
-    let (first, second) = (try machine(), try Machine(server))
-    try server.run("CONFIG", "SET", "proto-max-bulk-len", "1mb")
-    server.suspend()
-    try first.cache.set(1, forKey: "before")
-    try first.cache.set(Data(count: 2 << 20), forKey: "long")
-    try first.cache.set(2, forKey: "after")
-    server.resume()
-    try waitUntil { try second.cache.value(Int.self, forKey: "before") == 1 }
-    try waitUntil { try second.cache.value(Int.self, forKey: "after") == 2 }
-    try waitUntil { first.cache.statistics.givenUpWrites == 1 }
-    for machine in [first, second] { #expect(try machine.cache.value(Data.self, forKey: "long") == nil) }
-  }
+/// A place for queues, removed with the object.
+private final class QueueFolder: Sendable {
+  let url = FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")
 
-  @Test func tasksWaitForTheServerToo() async throws {
-    let (first, second) = (try machine(), try Machine(server))
-    for key in 0..<100 { try await first.cache.set(key, forKey: "k\(key)") }
-    try await first.cache.flush(timeLimit: .seconds(600))
-    for key in 0..<100 { #expect(try await second.cache.value(Int.self, forKey: "k\(key)") == key) }
-    #expect(await first.cache.close(timeLimit: .seconds(300)) == 0)
-  }
+  deinit { try? FileManager.default.removeItem(at: url) }
 }
 
 private struct Inversion: ValueTransform {

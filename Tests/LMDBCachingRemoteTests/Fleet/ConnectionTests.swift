@@ -52,16 +52,11 @@ import Testing
     #expect(error?.code == .refused)
   }
 
-  @Test(arguments: Way.allCases) func aPortThatNobodyListensAtIsAnError(_ way: Way) throws {
-    let tier = try RedisTier(RedisConfiguration(host: "localhost", port: 1))
+  @Test(arguments: Way.allCases, ["localhost", "no-such-host.invalid"])
+  func anAddressWithoutAServerIsAnError(_ way: Way, _ host: String) throws {
+    let tier = try RedisTier(RedisConfiguration(host: host, port: 1))
     guard case .failure(let error) = ask(tier, way, .seconds(300)) else { throw NotInTime() }
-    #expect(error.code == .unreachable)
-  }
-
-  @Test(arguments: Way.allCases) func aNameThatIsNoneIsAnError(_ way: Way) throws {
-    let tier = try RedisTier(RedisConfiguration(host: "no-such-host.invalid", port: 6_379))
-    guard case .failure(let error) = ask(tier, way, .seconds(300)) else { throw NotInTime() }
-    #expect(error.code == .unreachable || error.code == .timedOut)
+    #expect(error.code == .unreachable || error.code == .timedOut && host != "localhost")
   }
 
   @Test(arguments: Way.allCases) func noTimeLimitIsTooLong(_ way: Way) throws {
@@ -134,19 +129,6 @@ import Testing
     #expect(try ask(tier, way, .seconds(300)).get() == Self.pong)
   }
 
-  /// The error contains the server's reason for refusing a connection.
-  @Test(arguments: Way.allCases) func aServerWithTooManyClientsIsNotReached(_ way: Way) throws {
-    let server = try RedisServer("--maxclients", "1")
-    let first = try server.tier()
-    try waitUntil { (try? first.sendAndWait(Self.ping, timeLimit: .seconds(300))) == Self.pong }
-    for password in [nil, "word"] {
-      var configuration = RedisConfiguration(unixSocket: server.socket)
-      configuration.password = password
-      guard case .failure(let error) = ask(try RedisTier(configuration), way, .seconds(300)) else { throw NotInTime() }
-      #expect(error.code == .unreachable)
-    }
-  }
-
   /// 64 requests in one stall of the server count as one failure.
   @Test func oneStallIsOneFailure() async throws {
     let server = try RedisServer()
@@ -200,19 +182,6 @@ import Testing
     try server.run("CLIENT", "KILL", "TYPE", "normal")
     try waitUntil { connections.current > count }
     try machine.settle()
-  }
-
-  /// A foreign entry in the stream does not block followers.
-  @Test func anEntryThatIsNoChangeIsPassedOver() throws {
-    let server = try RedisServer()
-    let (first, second) = (try Machine(server), try Machine(server))
-    try first.cache.set("old", forKey: "k")
-    #expect(try second.cache.value(String.self, forKey: "k") == "old")
-    try server.run("XADD", "{lmdb-cache}:1:changes", "*", "z", "1")
-    try server.run("XADD", "{lmdb-cache}:1:changes", "*", "k", "k", "more", "fields")
-    try first.cache.set("new", forKey: "k")
-    try waitUntil { try second.cache.value(String.self, forKey: "k") == "new" }
-    try second.settle()
   }
 
   @Test func settingsOfAServerThatAreWrongAreErrors() {

@@ -41,62 +41,6 @@ import Testing
     #expect(try other.cache.value(String.self, forKey: "k") == "again")
   }
 
-  @Test func aCacheIsMadeWithoutAServer() throws {
-    server.stop()
-    let machine = try Machine(server, settles: false)
-    #expect(try machine.cache.value(Int.self, forKey: "k") { _ in 1 } == 1)
-    #expect(!machine.cache.health.isInTouch)
-    try server.start()
-    try machine.settle()
-    try machine.cache.set(2, forKey: "k")
-    #expect(try machine.cache.value(Int.self, forKey: "k") == 2)
-  }
-
-  @Test func changesAreReadOnWhereTheyWereLeft() throws {
-    let (first, second) = (try Machine(server), try Machine(server))
-    for key in 0..<50 {
-      try first.cache.set("old", forKey: "k\(key)")
-      _ = try second.cache.value(String.self, forKey: "k\(key)")
-    }
-    try second.settle()
-    let gaps = second.cache.statistics.gaps
-    for round in 0..<5 {
-      try server.run("CLIENT", "KILL", "TYPE", "normal")
-      for key in 0..<10 { try waitUntil { (try? first.cache.set("new", forKey: "k\(round * 10 + key)")) != nil } }
-    }
-    for key in 0..<50 { try waitUntil { try second.cache.value(String.self, forKey: "k\(key)") == "new" } }
-    #expect(second.cache.statistics.gaps == gaps)
-  }
-
-  @Test func whatWasForgottenIsMadeUpFor() throws {
-    let first = try Machine(server) { $0.rememberedChanges = 1 }
-    let second = try Machine(server)
-    for key in 0..<400 {
-      try first.cache.set("old", forKey: "k\(key)")
-      _ = try second.cache.value(String.self, forKey: "k\(key)")
-    }
-    try second.settle()
-    // While the connection is down, the server forgets changes.
-    try server.run("CLIENT", "KILL", "TYPE", "normal")
-    try waitUntil { (try? first.cache.set((0..<400).map { ("k\($0)", "new") })) != nil }
-    try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
-    for key in 0..<400 {
-      try waitUntil { try second.cache.value(String.self, forKey: "k\(key)") == "new" }
-    }
-  }
-
-  @Test func aReaderThatIsLeftBehindKnows() throws {
-    // The server remembers fewer changes than are made during the catch-up.
-    let (first, second) = (try Machine(server) { $0.rememberedChanges = 1 }, try Machine(server))
-    for round in 0..<10 {
-      try first.cache.set((0..<500).map { ("k\($0)", round) })
-      try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "1")
-      for key in stride(from: 0, to: 500, by: 7) {
-        try waitUntil { try second.cache.value(Int.self, forKey: "k\(key)") == round }
-      }
-    }
-  }
-
   @Test(arguments: ["FLUSHALL", "restart"]) func anEmptiedServerIsFoundOut(_ how: String) throws {
     let (first, second) = (try Machine(server), try Machine(server))
     for key in 0..<20 {
@@ -155,26 +99,6 @@ import Testing
     #expect(try machine.cache.value(String.self, forKey: "other") == nil)
     #expect(try machine.cache.value(String.self, forKey: "same") == "old")
     #expect(try machine.cache.local.value(String.self, forKey: "other") == nil)
-  }
-
-  @Test func whatADirectoryHoldsIsCheckedFirst() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
-    let writer = try Machine(server)
-    do {
-      let machine = try Machine(server, directory: directory, keepsDirectory: true)
-      for key in ["same", "changed", "removed"] {
-        try writer.cache.set("old", forKey: key)
-        #expect(try machine.cache.value(String.self, forKey: key) == "old")
-      }
-    }
-    try writer.cache.set("new", forKey: "changed")
-    try writer.cache.removeValue(forKey: "removed")
-    let machine = try Machine(server, directory: directory, settles: false)
-    #expect(try machine.cache.value(String.self, forKey: "changed") == "new")
-    #expect(try machine.cache.value(String.self, forKey: "removed") == nil)
-    #expect(try machine.cache.value(String.self, forKey: "same") == "old")
-    try machine.settle()
-    #expect(try machine.cache.local.value(String.self, forKey: "same") == "old")
   }
 
   @Test func aSuspendedServerHoldsNobodyUp() throws {
@@ -238,22 +162,6 @@ import Testing
     #expect(try machine.cache.value(String.self, forKey: "k") == nil)
   }
 
-  @Test func passwordsAndUsers() throws {
-    let server = try RedisServer()
-    try server.run("ACL", "SETUSER", "app", "on", ">word", "~*", "&*", "+@all")
-    try server.run("ACL", "SETUSER", "default", "nopass", "-@all", "+ping", "+auth")
-    func attempt(_ user: String?, _ password: String?) throws -> [RemoteReply] {
-      var configuration = RedisConfiguration(unixSocket: server.socket)
-      (configuration.username, configuration.password) = (user, password)
-      return try RedisTier(configuration).sendAndWait([RemoteCommand(["SET", "a", "b"])], timeLimit: .seconds(300))
-    }
-    #expect(try attempt("app", "word") == [.bytes(Data("OK".utf8))])
-    let error = #expect(throws: RemoteTierError.self) { try attempt("app", "wrong") }
-    #expect(error?.code == .refused)
-    guard case .error(let message) = try attempt(nil, nil)[0] else { throw NotInTime() }
-    #expect(message.hasPrefix("NOPERM"))
-  }
-
   /// The permissions in the article on running a fleet suffice.
   @Test(arguments: [false, true]) func aUserNeedsTheseCommandsAndNoOthers(_ isBehind: Bool) throws {
     let commands = [
@@ -281,19 +189,5 @@ import Testing
     try flush()
     for key in ["p/plain", "p/short"] { try waitUntil { try second.cache.value(Int.self, forKey: key) == nil } }
     for machine in [first, second] { #expect(machine.cache.statistics.failures == 0) }
-  }
-
-  @Test func anythingButAServerIsAnError() throws {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("x-\(UUID().uuidString.prefix(8))")
-    let tier = try RedisTier(RedisConfiguration(unixSocket: directory.path))
-    let error = #expect(throws: RemoteTierError.self) {
-      try tier.sendAndWait([RemoteCommand(["PING"])], timeLimit: .seconds(1))
-    }
-    #expect(error?.code == .unreachable)
-    tier.close()
-    let closed = #expect(throws: RemoteTierError.self) {
-      try tier.sendAndWait([RemoteCommand(["PING"])], timeLimit: .seconds(1))
-    }
-    #expect(closed?.code == .closed)
   }
 }

@@ -132,26 +132,6 @@ import Testing
     #expect(try second.cache.value(Data.self, forKey: "long") == nil)
   }
 
-  /// A tier that returns too many results crashes nothing.
-  @Test(arguments: [false, true]) func moreResultsThanWritesAreAnError(_ isBehind: Bool) throws {
-    let tier = try faulty()
-    let first = try Machine(tier) { if isBehind { $0.writes = .behind(limit: 1 << 20) } }
-    let doubled: @Sendable (RemoteReply) -> RemoteReply = { reply in
-      guard case .array(let results) = reply else { return reply }
-      return .array(results + results)
-    }
-    tier.once(.change { $0.map(doubled) }, where: Self.isWrite)
-    if isBehind {
-      try first.cache.set("value", forKey: "k")
-    } else {
-      let error = #expect(throws: RemoteTierError.self) { try first.cache.set("value", forKey: "k") }
-      #expect(error?.code == .failed)
-    }
-    try first.cache.flush(timeLimit: .seconds(300))
-    #expect(try first.cache.value(String.self, forKey: "k") == "value")
-    #expect(try Machine.find(String.self, "k", on: server) == "value")
-  }
-
   @Test func aWriteInPlaceOfAnotherFitsIntoAFullQueue() throws {
     let tier = try faulty()
     let machine = try machine(tier, limit: 10_000)

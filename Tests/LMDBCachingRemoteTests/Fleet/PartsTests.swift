@@ -45,18 +45,6 @@ import Testing
 
   private static let failure = RemoteTierError(.timedOut, "late")
 
-  /// Concurrent requests that fail together count as one failure.
-  @Test func oneStallIsOneFailure() {
-    let breaker = Guarded(CircuitBreaker())
-    func fail(_ now: Int64, since start: Int64) -> Bool {
-      breaker { $0.noteFailure(Self.failure, now: now, since: start, random: 0) }
-    }
-    for request in 0..<64 { #expect(!fail(100 + Int64(request), since: Int64(request))) }
-    #expect(!breaker.current.isOpen)
-    for stall in 1...4 { #expect(fail(200 * Int64(stall), since: 200 * Int64(stall) - 10) == (stall == 4)) }
-    #expect(breaker.current.isOpen)
-  }
-
   /// A reachable server may still have no space.
   @Test(arguments: [(RemoteTierError.Code.unreachable, true), (.timedOut, true), (.full, false), (.readOnly, false)])
   func aReachableServerMayStillBeFull(_ code: RemoteTierError.Code, _ closes: Bool) {
@@ -111,19 +99,6 @@ import Testing
   @Test func pausesDiffer() {
     let breaker = Self.open(Self.failure, random: 1)
     #expect(breaker { !$0.isAllowed(now: 49_999_999) && $0.isAllowed(now: 50_000_000) })
-  }
-
-  @Test func revisionsKeepTheirOrder() throws {
-    let revisions = try ["0-0", "0-1", "1-0", "1700000000000-0", "1700000000000-1", "1700000000001-0"].map {
-      try #require(RemoteRevision(Data($0.utf8)))
-    }
-    #expect(revisions == revisions.sorted())
-    #expect(Set(revisions).count == revisions.count)
-    #expect(revisions.map(\.text)[3] == "1700000000000-0")
-    let others = ["", "-", "1", "1-", "-1", "a-b", "1-1048576", "17592186044416-0", "17592186044415-1048575", "1-1-1"]
-    for text in others {
-      #expect(RemoteRevision(Data(text.utf8)) == nil)
-    }
   }
 
   @Test func patternsMatchThemselvesAlone() {

@@ -59,25 +59,6 @@ import Testing
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "newest" }
   }
 
-  /// Connections survive the demotion of a primary, but no machine may stay on them.
-  @Test func aPrimaryThatBecomesAReplicaIsLeft() throws {
-    let (primary, replica) = try pair()
-    defer { unlink(link) }
-    let (first, second) = (try Machine(primary, socket: link), try Machine(primary, socket: link))
-    try first.cache.set("old", forKey: "k")
-    #expect(try second.cache.value(String.self, forKey: "k") == "old")
-    #expect(try primary.run("WAIT", "1", "100000") == .integer(1))
-    try replica.run("REPLICAOF", "NO", "ONE")
-    try lead(to: replica)
-    try primary.run("REPLICAOF", "127.0.0.1", "\(replica.port)")
-    try waitUntil { (try? first.cache.set("new", forKey: "k")) != nil }
-    try waitUntil { try second.cache.value(String.self, forKey: "k") == "new" }
-    // Both use the new primary: its value is found.
-    primary.stop(SIGKILL)
-    try waitUntil { (try? second.cache.set("newest", forKey: "k")) != nil }
-    try waitUntil { try first.cache.value(String.self, forKey: "k") == "newest" }
-  }
-
   /// A fetched value may be lost before its change was read, like a written one.
   @Test func whatWasFetchedAndTheNewPrimaryLacksIsServedByNobody() throws {
     let (primary, replica) = try pair()

@@ -79,29 +79,6 @@ import Testing
     #expect(try first.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "new"))
   }
 
-  /// Two threads write one key: the local value must be the fleet's.
-  @Test(arguments: [false, true]) func whatStaysHereIsWhatTheFleetHas(_ isBehind: Bool) throws {
-    let first = try Machine(server) { if isBehind { $0.writes = .behind(limit: 1 << 20) } }
-    for round in 0..<10 {
-      concurrently(4) { thread in
-        for number in 0..<50 {
-          do {
-            if number % 7 == 3 {
-              try first.cache.removeValue(forKey: "k")
-            } else {
-              try first.cache.set("\(round) \(thread) \(number)", forKey: "k")
-            }
-            _ = try first.cache.value(String.self, forKey: "k")
-          } catch { Issue.record(error) }
-        }
-      }
-      try first.cache.flush(timeLimit: .seconds(300))
-      let value = try Machine.find(String.self, "k", on: server)
-      #expect(try first.cache.value(String.self, forKey: "k") == value)
-      #expect(try first.cache.local.value(String.self, forKey: "k") == value)
-    }
-  }
-
   /// It is in touch only after it has read the changes it missed.
   @Test func nothingIsServedBeforeTheChangesWereRead() throws {
     let tier = try faulty()

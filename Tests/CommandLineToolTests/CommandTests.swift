@@ -1,0 +1,331 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// `ls`, `stat`, `trim` and `clear`, and how a cache is named.
+@Suite struct CommandTests {
+  let scratch = try! Scratch()
+
+  private func fill(_ count: Int) throws {
+    try scratch.fill { cache in
+      for number in 0..<count { try cache.set("value", forKey: "key:\(1000 + number)", cost: 10) }
+    }
+  }
+
+  private func count() async throws -> Int {
+    try await Tool.run("ls", "-q", "--cache", scratch.cache).text.split(separator: "\n").count
+  }
+
+  @Test func aListIsATableOrKeysOrObjects() async throws {
+    try fill(12)
+    try await scratch.expect(
+      """
+      $ ls
+      # 13
+      | KEY SIZE FORMAT COST EXPIRES CREATED
+      | key:1000 5 string 10 never
+      $ ls -q --prefix key:101
+      > key:1010
+      > key:1011
+      $ ls --prefix other
+      =
+      $ ls --json --prefix other
+      > []
+      $64 ls --limit 0
+      """)
+  }
+
+  /// The list exceeds one read batch.
+  @Test func aLongListIsWrittenInParts() async throws {
+    try fill(2_500)
+    let keys = try await Tool.run("ls", "-q", "--cache", scratch.cache).text.split(separator: "\n").map(String.init)
+    #expect(keys.count == 2_500 && keys == keys.sorted() && Set(keys).count == 2_500)
+    let lines = try await Tool.run("ls", "--cache", scratch.cache).text.split(separator: "\n")
+    #expect(lines.count == 2_501 && lines.count { $0.hasPrefix("KEY") } == 1)
+    for limit in [1, 999, 1_000, 1_001, 2_500, 9_999] {
+      let words = ["--limit", "\(limit)", "--cache", scratch.cache]
+      let some = try await Tool.run(["ls", "-q"] + words).text
+      #expect(some.split(separator: "\n").map(String.init) == Array(keys.prefix(limit)), "\(limit)")
+      let entries: [ListedEntry] = try await Tool.run(["ls", "--json"] + words).json()
+      #expect(entries.map(\.key) == Array(keys.prefix(limit)), "\(limit)")
+    }
+  }
+
+  #if os(Linux)
+    /// The peak memory of a process, in bytes.
+    private func peak(of process: ChildProcess) throws -> Int {
+      let status = try String(contentsOfFile: "/proc/\(process.identifier)/status", encoding: .utf8)
+      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+      return try #require(Int(line.split(separator: " ").dropLast().last ?? "").map { $0 << 10 })
+    }
+
+    /// The files hold 28 MB, and the tool waits for its reader with most of them read.
+    @Test(.disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "a sanitizer takes additional memory"))
+    func aLongListTakesLittleMemoryAndBeginsAtOnce() async throws {
+      let count = 100_000
+      try scratch.fill { cache in
+        for start in stride(from: 0, to: count, by: 1_000) {
+          try cache.write { batch in
+            for number in start..<start + 1_000 { batch.set(Data(count: 100), forKey: "key:\(1_000_000 + number)") }
+          }
+        }
+      }
+      let process = try Tool.start("ls", "-q", "--cache", scratch.cache)
+      #expect(process.readLine() == "key:1000000")
+      for number in 1..<90_000 where process.readLine() != "key:\(1_000_000 + number)" {
+        Issue.record("line \(number)")
+        break
+      }
+      #expect(try peak(of: process) < 50 << 20)
+      #expect(process.readRemaining().count == 10_000)
+    }
+  #endif
+
+  @Test func statCounts() async throws {
+    try fill(100)
+    try await scratch.expect(
+      """
+      $ stat --json
+      { entries=100 totalCost=1000 deadBytes=0 durability="ordered" health="healthy"
+      ^ transactionsBehind
+      $ stat
+      ~ total cost
+      ~ 1,000
+      | live
+      | dead
+      | free
+      """)
+  }
+
+  /// A snapshot that is open until ``end()``.
+  private final class HeldSnapshot: Sendable {
+    private let ending = DispatchSemaphore(value: 0)
+
+    init(of cache: LMDBCache) {
+      let begun = DispatchSemaphore(value: 0)
+      Thread { [ending] in
+        do {
+          try cache.read { _ in
+            begun.signal()
+            ending.wait()
+          }
+        } catch { Issue.record(error) }
+      }.start()
+      begun.wait()
+    }
+
+    func end() { ending.signal() }
+  }
+
+  @Test func statShowsTheOldestSnapshot() async throws {
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
+    try cache.set("value", forKey: "first")
+    try await cache.flush()
+    let snapshot = HeldSnapshot(of: cache)
+    for number in 0..<3 {
+      try cache.set("value", forKey: "later:\(number)")
+      try await cache.flush()
+    }
+    try await scratch.expect(
+      """
+      $ stat --json
+      { process=\(getpid()) transactionsBehind=3 isSuspended=false
+      $ stat
+      ~ of process \(getpid()), 3 transactions behind
+      """)
+    snapshot.end()
+    try await cache.close()
+  }
+
+  private struct Summary: Decodable {
+    struct Contents: Decodable {
+      struct Prefix: Decodable { let prefix: String, entries, bytes, cost: Int }
+      struct Others: Decodable { let prefixes, entries, bytes: Int }
+      struct Format: Decodable { let format: String, entries, bytes: Int }
+      struct Bucket: Decodable { let upTo: Int?, entries, bytes: Int }
+
+      let entries, bytes: Int
+      let prefixes: [Prefix]
+      let otherPrefixes: Others?
+      let formats: [Format]
+      let sizes, ages, idleTimes: [Bucket]
+    }
+
+    let contents: Contents?
+  }
+
+  private func contents(_ words: String...) async throws -> Summary.Contents {
+    let result = try await Tool.run(["stat", "--prefixes", "--json", "--cache", scratch.cache] + words)
+    return try #require(try result.json(as: Summary.self).contents)
+  }
+
+  @Test func statAddsUpEntriesByPrefixFormatSizeAndAge() async throws {
+    try scratch.fill { cache in
+      for number in 0..<60 {
+        try cache.set("text", forKey: "user:\(number % 6):name\(number)", cost: 2)
+        try cache.set(Data(count: 5_000), forKey: "image/\(number)")
+      }
+      try cache.set(1, forKey: "plain")
+    }
+    let contents = try await contents()
+    #expect(contents.entries == 121 && contents.bytes == 60 * 5_004 + 8 && contents.otherPrefixes == nil)
+    #expect(contents.prefixes.map(\.prefix) == ["image/", "user:", ""])
+    #expect(contents.prefixes.map(\.entries) == [60, 60, 1] && contents.prefixes[1].cost == 120)
+    #expect(contents.formats.map(\.format) == ["bytes", "string", "signed integer"])
+    #expect(contents.sizes.reduce(0) { $0 + $1.entries } == 121)
+    #expect(contents.sizes.first { $0.upTo == 16 << 10 }?.entries == 60)
+    #expect(contents.ages.count == contents.idleTimes.count && contents.ages.last?.upTo == nil)
+    let deep = try await self.contents("--depth", "2", "--top", "3")
+    #expect(deep.prefixes.map(\.prefix) == ["image/", "user:0:", "user:1:"])
+    #expect(deep.otherPrefixes?.prefixes == 5 && deep.otherPrefixes?.entries == 41)
+    try await scratch.expect(
+      """
+      $ stat --prefixes --depth 2 --top 3
+      ~ PREFIX
+      ~ image/
+      ~ (5 others)
+      $ stat --prefixes
+      ~ FORMAT
+      ~ SIZE
+      ~ WRITTEN
+      ~ LAST READ
+      ~ (no separator)
+      ~ 60  300,000
+      """)
+  }
+
+  /// Key identity is the bytes, so these are two prefixes.
+  @Test func canonicallyEquivalentPrefixesStayApart() async throws {
+    try scratch.fill { for prefix in ["\u{E9}:", "e\u{301}:"] { try $0.set(1, forKey: prefix + "key") } }
+    let prefixes = try await contents().prefixes.map { Array($0.prefix.utf8) }
+    #expect(prefixes == [Array("e\u{301}:".utf8), Array("\u{E9}:".utf8)])
+  }
+
+  @Test(arguments: Durability.allCases)
+  func aCacheIsOpenedWithTheDurabilityItHas(_ durability: Durability) async throws {
+    try await scratch.expect(
+      """
+      $ set a b --durability \(durability)
+      $ set c d
+      $ get a
+      = b
+      $ stat --json
+      { durability="\(durability)" entries=2
+      $64 set a b --durability \(Durability.allCases.first { $0 != durability }!)
+      """)
+  }
+
+  /// Limits are enforced by the cache's own processes.
+  @Test func theToolEnforcesNoLimits() async throws {
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
+    cache.disk.costLimit = .max
+    for number in 0..<8 { try cache.set(number, forKey: "\(number)", cost: 1 << 30) }
+    try await cache.close()
+    try await scratch.expect("$ set a value\n$ set b value\n$ set c value\n$ ls -q\n# 11")
+  }
+
+  @Test func trimEnforcesALimitAndClearRemovesEverything() async throws {
+    try fill(100)
+    try await scratch.expect("$ trim --count 40")
+    #expect(try await count() <= 40)
+    try await scratch.expect("$ trim --cost 100")
+    let kept = try await count()
+    #expect((1...10).contains(kept))
+    try await scratch.expect(
+      """
+      $ trim --age 3600
+      $ trim --creation-age 3600
+      $64 trim --creation-age -1
+      $ ls -q
+      # \(kept)
+      """)
+    // An imported file counts as created when it was last changed.
+    try FileManager.default.createDirectory(atPath: scratch.path("files"), withIntermediateDirectories: true)
+    let file = try scratch.file("files/old", Data())
+    try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -7_200)], ofItemAtPath: file)
+    try await scratch.expect(
+      """
+      $ import @files --from files
+      $ get old
+      $ trim --creation-age 3600
+      $1 get old
+      $ clear
+      $ ls -q
+      =
+      """)
+  }
+
+  #if os(Linux)
+    @Test func aNameIsTheCacheOfAnyProgram() async throws {
+      // A cache that the tool creates is in its own directory. Two programs may use the same cache name.
+      try await scratch.expect(
+        """
+        $$ set a own --cache own
+        $$ get a --cache @.cache/lmdb-cache/own
+        = own
+        $$ set a there --cache @.local/share/app/named
+        $$ get a --cache named
+        = there
+        $$ set a b --cache @.cache/other/named
+        $$64 get a --cache named
+        ! \(scratch.path(".cache/other/named"))
+        """, environment: ["HOME": scratch.url.path, "XDG_CACHE_HOME": "", "XDG_DATA_HOME": ""])
+    }
+  #endif
+
+  @Test func aCacheThatIsOpenElsewhereIsReadAndWritten() async throws {
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache))
+    try await cache.write(waitsForCommit: true) { $0.set("here", forKey: "a") }
+    try await scratch.expect("$ get a\n= here\n$ set a there")
+    #expect(try cache.value(String.self, forKey: "a") == "there")
+    try await cache.close()
+  }
+
+  // MARK: - Verifying
+
+  @Test func aSoundCacheIsVerifiedAsOfItsLastCommit() async throws {
+    try await scratch.expect("$$66 verify @\n/")
+    try fill(500)
+    let data = URL(fileURLWithPath: scratch.cache + "/data.mdb")
+    let before = try Data(contentsOf: data)
+    try await scratch.expect("$$ verify @\n~ sound\n$$ verify --json @\n{ bytes=\(before.count)")
+    #expect(try Data(contentsOf: data) == before)
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
+    try cache.set("value", forKey: "another")
+    try await cache.flush()
+    try await scratch.expect(
+      "$$ verify --values --json @\n{ isWhole=true entries=501 damagedEntries=0 transactionsMeanwhile=0")
+    try await cache.close()
+  }
+
+  /// The structure and the sum over the entries are sound: only the value's checksum reveals the damage.
+  @Test func aDamagedValueIsFoundByItsChecksum() async throws {
+    try fill(500)
+    try await scratch.expect("$ set key:1077 particular")
+    let data = URL(fileURLWithPath: scratch.cache + "/data.mdb")
+    var bytes = try Data(contentsOf: data)
+    // Change every copy, since free pages may have it too.
+    while let place = bytes.range(of: Data("particular".utf8)) { bytes[place.lowerBound] ^= 1 }
+    try bytes.write(to: data)
+    try await scratch.expect(
+      """
+      $ verify
+      $$4 verify --values @
+      ~ damaged entries
+      ~ checksum
+      $$4 verify --values --json @
+      { isWhole=true entries=500 damagedEntries=1 code="corruptedRecord"
+      ~ key:1077
+      $4 get key:1077
+      """)
+  }
+
+  /// The last numbered section of the changelog is the released or the coming version.
+  @Test func theToolPrintsTheVersionOfTheChangelog() async throws {
+    let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../CHANGELOG.md").standardizedFileURL
+    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+    let latest = try #require(lines.first { $0.hasPrefix("## [") && !$0.hasPrefix("## [Unreleased]") })
+    try await scratch.expect("$$ --version\n> \(latest.dropFirst(4).prefix { $0 != "]" })")
+  }
+}
