@@ -102,7 +102,7 @@ package enum ForeignFilesTrial: Trial {
       let guise = Guise.allCases[random.below(Guise.allCases.count)]
       var status = stat()
       var isThere = lstat(path + "/" + top, &status) == 0
-      if isThere, besideCache, guise != .file, status.st_mode & S_IFMT == S_IFREG, Self.ownNames.contains(top) {
+      if isThere, besideCache, guise != .file, status.st_mode & S_IFMT == S_IFREG, TrialCache.fileNames.contains(top) {
         try FileManager.default.removeItem(atPath: path + "/" + top)
         isThere = false
       }
@@ -110,7 +110,7 @@ package enum ForeignFilesTrial: Trial {
       if isThere && !(guise == .file && isFolder && access(path + "/" + content.path, F_OK) != 0) { return nil }
       if guise == .file {
         // The cache may replace files under its own names.
-        if besideCache && content.path == top && Self.ownNames.contains(top) { return nil }
+        if besideCache && content.path == top && TrialCache.fileNames.contains(top) { return nil }
         report.count("\(guise)")
         try content.place(in: path)
         return content.path
@@ -126,12 +126,7 @@ package enum ForeignFilesTrial: Trial {
       case .pipe:
         guard mkfifo(path + "/" + top, 0o600) == 0 else { throw CacheError(.storageFailed, "mkfifo failed") }
       }
-      return besideCache && Self.ownNames.contains(top) ? nil : top
+      return besideCache && TrialCache.fileNames.contains(top) ? nil : top
     }
-
-    private static let ownNames: Set = [
-      "clean-exit", "data.mdb", "fast-session", "fast-session.new", "journals", "lock.mdb", "new", "processes.lock",
-      "statistics", "values",
-    ]
   }
 }

@@ -1,7 +1,6 @@
 package enum Trials {
   package static let all: [any Trial.Type] = [
     ChurnTrial.self,
-    ClockJumpsTrial.self,
     CorruptionTrial.self,
     DeletionTrial.self,
     FleetTrial.self,
@@ -10,18 +9,13 @@ package enum Trials {
     FullDiskTrial.self,
     HostileTrial.self,
     KillTrial.self,
-    LifeCycleTrial.self,
-    LinearizabilityTrial.self,
     ModelTrial.self,
     PowerLossTrial.self,
     SuspensionTrial.self,
-    UpdatesTrial.self,
-    UserDefaultsTrial.self,
   ]
 
   package static let roles: [any TrialRole.Type] = [
     ChurnReaderRole.self,
-    ClockJumpsRole.self,
     CorruptionRole.self,
     DeletionRole.self,
     FleetRole.self,
@@ -29,18 +23,14 @@ package enum Trials {
     ForgedMetadataRole.self,
     FullDiskStage.self,
     FullDiskUser.self,
-    HistoryRole.self,
     HostileReader.self,
     KillDumpRole.self,
     KillReaderRole.self,
     KillWriterRole.self,
-    LifeCycleRole.self,
     LongValueStage.self,
     ModelRole.self,
     PowerLossReader.self,
     PowerLossWriter.self,
     SuspensionRole.self,
-    UpdatesRole.self,
-    UserDefaultsRole.self,
   ]
 }
