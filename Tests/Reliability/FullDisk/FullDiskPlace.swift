@@ -56,6 +56,6 @@ enum FullDiskPlace: String, CaseIterable {
     guard let nowhere = FileHandle(forUpdatingAtPath: "/dev/null") else { throw POSIXError(.ENOENT) }
     let process = try LaunchedProcess(
       URL(fileURLWithPath: "/usr/bin/env"), words, input: nowhere, output: nowhere, errors: nowhere)
-    if process.wait() != .exit(0) { throw FullDiskFailure(message: "\(words) ended with an error") }
+    if process.wait() != .exit(0) { throw FullDiskFailure("\(words) ended with an error") }
   }
 }
