@@ -23,6 +23,7 @@ import Testing
         least: [
           "replacements": 30_000, "readers that lingered": 2, "readers killed in a snapshot": 8, "commits": 1,
         ]),
+      Row(trial: ClockJumpsTrial.self, count: 6, least: ["rounds": 6, "entries checked": 1, "jumps": 1]),
       Row(
         trial: CorruptionTrial.self, count: 42,
         least: [
@@ -47,6 +48,7 @@ import Testing
           "kills": 30, "acknowledged writes": 100, "acknowledged additions": 10, "entries compared": 10,
           "reads during the kills": 1,
         ]),
+      Row(trial: LifeCycleTrial.self, count: 3, least: ["rounds": 3, "openings": 1]),
       // `LMDBCachingTests` runs most of the model.
       Row(
         trial: ModelTrial.self, count: 4, seed: 101,

@@ -43,7 +43,7 @@ struct FullDiskStage: TrialRole {
       answer("wrong \(place) \(error); after \(stage.latest.suffix(12).joined(separator: ", "))")
     }
     stage.user?.kill()
-    for (name, value) in stage.figures { answer("count \(value) \(name)") }
+    for (name, value) in stage.figures { count(name, value) }
   }
 
   private init(_ place: FullDiskPlace, _ arguments: [String]) {

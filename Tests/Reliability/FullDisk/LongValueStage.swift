@@ -1,47 +1,78 @@
 import Foundation
 import LMDBCaching
+import Platform
+import TestSupport
 
 #if canImport(Glibc)
   import Glibc
 #endif
 
-/// Stores the longest value, and tries one byte more, on a tmpfs in its own mount namespace.
-///
-/// Argument: a directory. Prints what is wrong.
+/// Values of gigabytes on a tmpfs, in its own mount namespace: on a small one (`cut DIRECTORY`), whose end cuts them off,
+/// or on a large one (`longest DIRECTORY`), which takes the longest value, and not one byte more. Prints what is wrong.
 struct LongValueStage: TrialRole {
   static let name = "long-value-stage"
 
   private static let greatest = 1 << 32 - 1
-  private static let size = 4_300 << 20
   /// An upper bound of the memory used, in bytes.
   static let memory = 6 << 30
 
   #if os(Linux)
     static func run(_ arguments: [String]) throws {
-      let path = arguments[0]
-      try FullDiskPlace.tmpfs.mount(at: path, size: size)
-      do { try store(path) } catch { answer("\(error)") }
+      let (isLong, path) = (arguments[0] == "longest", arguments[1])
+      try FullDiskPlace.tmpfs.mount(at: path, size: isLong ? 4_300 << 20 : 64 << 20)
+      do { try isLong ? store(path) : cutOff(path) } catch { answer("\(error)") }
       if umount2(path, Int32(MNT_DETACH)) != 0 { answer("umount2: \(errno)") }
     }
 
-    private static func store(_ path: String) throws {
-      func open() throws -> LMDBCache {
-        try TrialCache.open(path + "/cache") {
-          $0.disk = .unlimited
-          $0.memory = .off
-        }
+    private static func expect(_ condition: Bool, _ text: String) { if !condition { answer(text) } }
+
+    private static func open(_ path: String) throws -> LMDBCache {
+      try TrialCache.open(path + "/cache") {
+        $0.disk = .unlimited
+        $0.disk.journalSize = 1 << 20
+        $0.memory = .off
       }
-      func expect(_ condition: Bool, _ text: String) { if !condition { answer(text) } }
-      var cache = try open()
-      try withZeros(greatest) { try cache.set($0, forKey: "long") }
-      try withZeros(greatest + 1) { value in
+    }
+
+    /// Stores a value that the cache must refuse.
+    private static func refuse(_ count: Int, _ code: CacheError.Code, by cache: LMDBCache) throws {
+      try withZeros(count) { value in
         do throws(CacheError) {
           try cache.set(value, forKey: "long")
-          answer("a longer value is stored")
+          answer("a value of \(count) bytes is stored")
         } catch {
-          expect(error.code == .invalidArgument, "a longer value: \(error)")
+          expect(error.code == code, "a value of \(count) bytes: \(error)")
         }
       }
+    }
+
+    /// Before the first byte if the file system reserves blocks; otherwise during the second write call.
+    private static func cutOff(_ path: String) throws {
+      let cache = try open(path)
+      try cache.set("older", forKey: "long")
+      try cache.flush()
+      for reserves in [true, false] {
+        let session = FaultInjection.begin(
+          .directory(path + "/cache/values"), reserves ? [] : [.init(.fallocate, returns: 0, count: .max)])
+        let before = free(path)
+        try refuse(2 << 30 + 12_345, .noSpace, by: cache)
+        FaultInjection.end(session)
+        expect(try cache.value(String.self, forKey: "long") == "older", "the older value is lost")
+        expect(cache.health.isHealthy, "\(cache.health)")
+        // The segment in use may have reserved some.
+        expect(before - free(path) < 2 << 20, "the appended part takes space, reserving: \(reserves)")
+      }
+      try withZeros(30_000_000) { try cache.set($0, forKey: "long") }
+      try cache.close()
+      let reopened = try open(path)
+      expect(try reopened.withBytes(forKey: "long") { $0.byteCount } == 30_000_000, "a value that fits is lost")
+      try reopened.close()
+    }
+
+    private static func store(_ path: String) throws {
+      var cache = try open(path)
+      try withZeros(greatest) { try cache.set($0, forKey: "long") }
+      try refuse(greatest + 1, .invalidArgument, by: cache)
       for turn in ["written", "reopened"] {
         expect(try cache.entries().map(\.size) == [greatest], "its length, \(turn)")
         let isRight = try cache.withBytes(forKey: "long") { bytes in
@@ -51,16 +82,18 @@ struct LongValueStage: TrialRole {
         }
         expect(isRight == true, "its bytes, \(turn)")
         try cache.close()
-        cache = try open()
+        cache = try open(path)
       }
       try cache.removeValue(forKey: "long")
       try cache.flush()
       try cache.sweepValues()
-      var status = statvfs()
-      expect(
-        statvfs(path, &status) == 0 && Int(status.f_bavail) * Int(status.f_frsize) > 4_200 << 20,
-        "a value that was removed takes space")
+      expect(free(path) > 4_200 << 20, "a value that was removed takes space")
       try cache.close()
+    }
+
+    private static func free(_ path: String) -> Int {
+      var status = statvfs()
+      return statvfs(path, &status) == 0 ? Int(status.f_bavail) * Int(status.f_frsize) : 0
     }
 
     /// Zeros that take no memory.

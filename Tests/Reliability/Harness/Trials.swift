@@ -1,6 +1,7 @@
 package enum Trials {
   package static let all: [any Trial.Type] = [
     ChurnTrial.self,
+    ClockJumpsTrial.self,
     CorruptionTrial.self,
     DeletionTrial.self,
     FleetTrial.self,
@@ -9,6 +10,7 @@ package enum Trials {
     FullDiskTrial.self,
     HostileTrial.self,
     KillTrial.self,
+    LifeCycleTrial.self,
     ModelTrial.self,
     PowerLossTrial.self,
     SuspensionTrial.self,
@@ -16,6 +18,7 @@ package enum Trials {
 
   package static let roles: [any TrialRole.Type] = [
     ChurnReaderRole.self,
+    ClockJumpsTrial.self,
     CorruptionRole.self,
     DeletionRole.self,
     FleetRole.self,
@@ -27,6 +30,7 @@ package enum Trials {
     KillDumpRole.self,
     KillReaderRole.self,
     KillWriterRole.self,
+    LifeCycleTrial.self,
     LongValueStage.self,
     ModelRole.self,
     PowerLossReader.self,
