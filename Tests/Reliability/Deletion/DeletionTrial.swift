@@ -148,3 +148,73 @@ package enum DeletionTrial: Trial {
     }
   }
 }
+
+/// Damage to the files of an open cache.
+enum DeletionHarm: String, CaseIterable {
+  case data = "data.mdb deleted"
+  case lockFile = "lock.mdb deleted"
+  case both = "data.mdb and lock.mdb deleted"
+  case journals = "journals deleted"
+  case processLock = "processes.lock deleted"
+  case everything = "every file deleted"
+  case directory = "directory deleted"
+  case replacedData = "data.mdb replaced"
+  case replacedPair = "data.mdb and lock.mdb replaced"
+
+  /// - Parameter other: The directory of a closed cache, the source of replacement files.
+  func happen(to path: String, _ other: String) {
+    let files = FileManager.default
+    // Errors are ignored: the file may already be gone.
+    func remove(_ name: String) { try? files.removeItem(atPath: path + "/" + name) }
+    func replace(_ name: String) { rename(other + "/" + name, path + "/" + name) }
+    switch self {
+    case .data: remove("data.mdb")
+    case .lockFile: remove("lock.mdb")
+    case .both:
+      remove("data.mdb")
+      remove("lock.mdb")
+    case .journals: remove("journals")
+    case .processLock: remove("processes.lock")
+    case .everything:
+      for name in (try? files.contentsOfDirectory(atPath: path)) ?? [] { remove(name) }
+    case .directory: try? files.removeItem(atPath: path)
+    case .replacedData: replace("data.mdb")
+    case .replacedPair:
+      replace("data.mdb")
+      replace("lock.mdb")
+    }
+  }
+}
+
+/// Another process that has the cache open: `set KEY VALUE`, `get KEY`, `burst PREFIX FIRST COUNT`, `flush`, `close`.
+enum DeletionRole: TrialRole {
+  static let name = "deletion"
+
+  static func run(_ arguments: [String]) throws {
+    let cache = try TrialCache.open(arguments[0]) { $0.disk.groupCommitInterval = .milliseconds(2) }
+    answer("open")
+    while let line = readLine() {
+      let words = line.split(separator: " ").map(String.init)
+      do {
+        answer(try perform(words, cache))
+      } catch {
+        answer("error \(error)")
+      }
+      if words.first == "close" { return }
+    }
+  }
+
+  private static func perform(_ words: [String], _ cache: LMDBCache) throws -> String {
+    switch words[0] {
+    case "set": try cache.set(words[2], forKey: words[1])
+    case "get": return try cache.value(String.self, forKey: words[1]) ?? "nil"
+    case "burst":
+      let first = Int(words[2])!
+      for number in first..<first + Int(words[3])! { try cache.set("\(number)", forKey: words[1] + "\(number)") }
+    case "flush": try cache.flush()
+    case "close": try cache.close()
+    default: return "unknown"
+    }
+    return "ok"
+  }
+}
