@@ -90,7 +90,9 @@ enum KillReaderRole: TrialRole {
           if let sum = try disk.value(Int.self, forKey: key), !clears { check(WrittenValue(number: sum), key) }
         case 0: try readPair(key)
         case 1:
-          check(try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }, key)
+          // The first byte is the format's; the text is the span itself.
+          let text = try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+          check(text, key)
         case 2: check(try cache.withoutMemory.value(String.self, forKey: key), key)
         default: check(try cache.value(String.self, forKey: key), key)
         }
