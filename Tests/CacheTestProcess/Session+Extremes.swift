@@ -1,7 +1,5 @@
 import Foundation
 import LMDBCaching
-import Platform
-import TestSupport
 
 #if canImport(Glibc)
   import Glibc
@@ -95,23 +93,13 @@ extension Session {
       return try body(Data(bytesNoCopy: memory, count: count, deallocator: .none))
     }
 
-    /// setlong KEY BYTES reserving|unreserved: stores zeros on disk only. Unreserved simulates a file system that
-    /// reserves no blocks, where a disk may fill up within a value.
-    func setLongValue(_ key: String, _ size: Int, reserving: Bool) throws {
-      let session = FaultInjection.begin(
-        .directory(try opened().directory.path + "/values"),
-        reserving ? [] : [.init(.fallocate, returns: 0, count: .max)])
-      defer { FaultInjection.end(session) }
-      try withZeros(size) { try opened().withoutMemory.set($0, forKey: key) }
-    }
-
-    /// getlong KEY: its length on disk; `damaged` if sampled bytes are not zero.
-    func longValue(_ key: String) throws -> String {
-      let length = try opened().withoutMemory.withBytes(forKey: key) { bytes in
-        let places = stride(from: 0, to: bytes.byteCount, by: max(1, bytes.byteCount / 1_000))
-        return places.allSatisfy { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) == 0 } ? bytes.byteCount : -1
-      }
-      return length.map { $0 < 0 ? "damaged" : String($0) } ?? "nil"
+    /// filelimit BYTES: limits the size of files.
+    func limitFiles(_ size: Int) -> String {
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      limit.rlim_cur = rlim_t(size)
+      return setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 ? "ok" : "no limit"
     }
 
     /// huge BYTES: tries a value that is too long.

@@ -75,7 +75,6 @@ extension Session {
       // Makes the writer thread check for work.
       try opened().betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
-    case "setclock": manual!.set(Int64(text(1))!)
     case "key": return try useKey(length: number(1), text(2))
     case "refusedkey": return try useLongKey(length: number(1))
     case "autotrim": try opened().disk.autoTrimInterval = DurationWord.duration(text(1))
@@ -98,12 +97,8 @@ extension Session {
       return try cache.value(String.self, forKey: text(1)) ?? "nil"
     case "loseData":
       try FileManager.default.removeItem(at: opened().directory.appendingPathComponent("data.mdb"))
-    case "storm": return storm(text(1), rounds: number(2), trims: words[3] == "trims")
-    case "relay": return try relay(text(1), rounds: number(2), trims: words[3] == "trims")
     #if os(Linux)
       case "huge": return try useHugeValue(number(1))
-      case "setlong": try setLongValue(text(1), number(2), reserving: text(3) == "reserving")
-      case "getlong": return try longValue(text(1))
       case "filelimit": return limitFiles(number(1))
     #endif
     default: return "unknown command"
