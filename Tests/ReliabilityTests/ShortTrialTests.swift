@@ -57,6 +57,7 @@ import Testing
           "killChild": 1,
         ]),
       Row(trial: SuspensionTrial.self, count: 3, least: ["rounds": 3, "entries checked": 1]),
+      Row(trial: UserDefaultsTrial.self, count: 12, least: ["exits": 1, "kills": 1, "contents kept": 1]),
     ]
     #if os(Linux)
       var fullDisk = Row(

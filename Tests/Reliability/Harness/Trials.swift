@@ -14,6 +14,7 @@ package enum Trials {
     ModelTrial.self,
     PowerLossTrial.self,
     SuspensionTrial.self,
+    UserDefaultsTrial.self,
   ]
 
   package static let roles: [any TrialRole.Type] = [
@@ -36,5 +37,6 @@ package enum Trials {
     PowerLossReader.self,
     PowerLossWriter.self,
     SuspensionRole.self,
+    UserDefaultsTrial.self,
   ]
 }
