@@ -10,7 +10,7 @@ import Testing
     let trial: any Trial.Type
     let count: Int
     var seed: UInt64 = 1
-    /// Figures that show what was tried, and the least that each must be.
+    /// The least value of each figure that shows an effect.
     var least: [String: Int]
 
     var testDescription: String { trial.name }

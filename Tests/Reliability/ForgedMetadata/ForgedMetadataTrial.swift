@@ -112,7 +112,7 @@ enum ForgedMetadataRole: TrialRole {
     count("opened")
   }
 
-  /// Describes the fault; nil if there is none.
+  /// Describes the fault, or returns nil.
   private static func use(_ cache: LMDBCache, _ round: Int) throws -> String? {
     func expect(_ key: String, _ value: Int) throws -> String? {
       for place in ["memory", "disk"] {
@@ -140,7 +140,7 @@ enum ForgedMetadataRole: TrialRole {
     try cache.disk.trim(to: .limits)
     try cache.removeValue(forKey: "new")
     try cache.sweepValues()
-    if try cache.value(Int.self, forKey: "new") != nil { return "what was removed is there" }
+    if try cache.value(Int.self, forKey: "new") != nil { return "a removed entry is there" }
     if round == 1 {
       try cache.trim(to: .cost(1_000))
       try cache.removeAll()

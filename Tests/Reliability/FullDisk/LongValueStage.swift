@@ -8,7 +8,7 @@ import TestSupport
 #endif
 
 /// Values of gigabytes on a tmpfs, in its own mount namespace: on a small one (`cut DIRECTORY`), whose end cuts them off,
-/// or on a large one (`longest DIRECTORY`), which takes the longest value, and not one byte more. Prints what is wrong.
+/// or on a large one (`longest DIRECTORY`), which takes the longest value, and not one byte more. Prints the faults.
 struct LongValueStage: TrialRole {
   static let name = "long-value-stage"
 

@@ -81,7 +81,7 @@ struct PowerLossHistory {
       let differences = Set(wanted.keys).union(found.keys).filter { wanted[$0] != found[$0] }.sorted().map {
         "\($0) \(found[$0].map { "\($0.number)" } ?? "gone"), not \(wanted[$0].map { "\($0.number)" } ?? "gone")"
       }
-      return .wrong("it is as after no number of changes: beside \(least) of \(begun.count), \(differences)")
+      return .wrong("no number of changes leads to it: compared with \(least) of \(begun.count), \(differences)")
     }
     if count >= least { return .kept(missing: max(0, ended - count)) }
     return .wrong("it is as after \(count) changes, where \(least) had to be there and \(ended) had returned")

@@ -13,7 +13,7 @@ import WriteLog
   import Darwin
 #endif
 
-/// Prints what a cache holds, and `end`. Changes it while its writes are logged, and exits without closing it.
+/// Prints a cache's contents, and `end`. Changes the cache while its writes are logged, and exits without closing it.
 ///
 /// Arguments: the parent of the cache's directory, the log, the number of the first operation, how many, the number of
 /// the boot, the load.
@@ -80,7 +80,7 @@ struct PowerLossWriter: TrialRole {
   }
 }
 
-/// Opens what a power cut leaves: a boot and a load in each line. Prints the contents, faults, `discarded N` (such
+/// Opens caches after a power cut: a boot and a load in each line. Prints the contents, faults, `discarded N` (such
 /// warnings), and `end`.
 enum PowerLossReader: TrialRole {
   static let name = "power-loss-reader"
@@ -120,7 +120,7 @@ enum PowerLossReader: TrialRole {
     answer("discarded \(warnings.current.count { $0.contains("discarded") })")
     let again = try load.open(logger: logger)
     for (key, value) in probes {
-      expect(try again.value(Data.self, forKey: key) == value, "what was written after it is lost")
+      expect(try again.value(Data.self, forKey: key) == value, "a write after it is lost")
       try again.removeValue(forKey: key)
     }
     try again.flush()

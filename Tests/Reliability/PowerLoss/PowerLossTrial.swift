@@ -56,9 +56,9 @@ package struct PowerLossTrial: Trial {
       directory: root + "/cache", durability: Durability.allCases[freshRuns % 3].rawValue,
       interval: [0, 1, 5, 50][random.below(4)], journal: 64 << 10,
       // Values larger than a journal segment (16 KiB) bypass the journal.
-      threshold: [4_096, 24_000][random.below(2)], memoryCount: 0,
+      threshold: [1_000, 24_000][random.below(2)], memoryCount: 0,
       // Some segments of values hold several values, some just one.
-      segment: 96 << 10, map: 1 << 20, size: [3_000, 12_000, 40_000, 40_000][random.below(4)],
+      segment: 96 << 10, map: 1 << 20, size: [3_000, 3_000, 12_000, 40_000][random.below(4)],
       clears: random.below(2) == 0, seed: random.next())
     freshRuns += 1
     return Base(root: root, load: load)

@@ -184,7 +184,7 @@ struct WriterState: Equatable {
   var sums: [String: Int] = [:]
   var clears = 0
 
-  /// - Parameter contents: What the cache holds before the first operation.
+  /// - Parameter contents: The entries before the first operation.
   init(_ contents: [String: WrittenValue]) {
     for (key, value) in contents {
       if key.hasPrefix(WriterOperation.sumPrefix) { sums[key] = value.number } else { last[key] = value }

@@ -1,6 +1,6 @@
 import LMDBCaching
 
-/// What a cache holds after the writes of a ``WriterLoad``, and what is wrong with it.
+/// A cache's contents after the writes of a ``WriterLoad``, and their faults.
 struct WrittenContents {
   var values: [String: WrittenValue] = [:]
   var faults: [String] = []
