@@ -27,7 +27,7 @@ package enum Trials {
     ForgedMetadataRole.self,
     FullDiskStage.self,
     FullDiskUser.self,
-    HostileReader.self,
+    HostileTrial.self,
     KillDumpRole.self,
     KillReaderRole.self,
     KillWriterRole.self,
