@@ -5,8 +5,9 @@ import TestSupport
 /// Whatever happens to a cache's files, opening it never crashes and never reads a value that was not written.
 ///
 /// Each round opens the cache after an unclean exit, after a visible change following a clean exit, or with
-/// verification after a change that no date shows.
-package enum CorruptionTrial: Trial {
+/// verification after a change that no date shows. Its role opens, reads, writes and reopens a damaged cache:
+/// `VERIFICATION SHAPE MAY-GO-BACK DIRECTORY`.
+package enum CorruptionTrial: Trial, TrialRole {
   package static let name = "corruption"
   package static let summary =
     "the database, segments of values and journals are changed, zeroed, cut off, exchanged or put back: no crash, no wrong "
@@ -22,71 +23,37 @@ package enum CorruptionTrial: Trial {
     let foreign = work.appendingPathComponent("another")
     try CorruptionShape.valueLog.make(in: foreign, earlier: work.appendingPathComponent("another-earlier"))
     let models = try CorruptionShape.allCases.map { try CorruptionModel($0, in: work, foreign: foreign) }
-    var reader: ChildProcess?
-    for name in ["rounds", "crashes", "hangs", "wrong values", "recoveries", "errors", "missing", "earlier values"] {
-      report.count(name, 0)
-    }
-    for round in 0..<settings.count {
+    for round in 0..<settings.count where report.failureCount <= 20 {
       let model = models[round % models.count]
       let target = model.shape.targets.randomElement(using: &random)!
       let circumstance = Circumstance.allCases[round / models.count % 3]
       let directory = work.appendingPathComponent("round")
       let done = try model.damage(target, in: directory, circumstance, &random)
-      let description = "round \(round), \(model.shape), \(circumstance): \(done.text)"
-      if reader == nil { reader = try makeReader() }
-      let timer = Watchdog(reader!, seconds: 20)
-      let answer = reader!.run(
-        "\(circumstance == .silent ? "always" : "afterUncleanExit") \(model.shape.rawValue) \(directory.path)")
-      let hung = timer.isOver()
-      report.count("rounds")
       report.count(done.name)
       report.count(done.place)
-      let words = answer?.split(separator: " ") ?? []
-      if answer == nil {
-        report.count(hung ? "hangs" : "crashes")
-        report.fail("\(description): the process \(hung ? "hung" : "crashed")")
-        reader = nil
-      } else if words.first == "ok", words.count == 5 {
-        let numbers = words.dropFirst().map { Int($0)! }
-        report.count("recoveries", numbers[0])
-        report.count("errors", numbers[1])
-        report.count("missing", numbers[2])
-        report.count("earlier values", numbers[3])
-        // Without its newest meta page LMDB falls back by one transaction, as after a power cut, and a damaged journal
-        // ends at the damage. Nothing else may bring back an older value.
-        if numbers[3] > 0, done.place != "\(DatabaseImage.PageKind.meta) pages", model.shape != .journal {
-          report.count("wrong values")
-          report.fail("\(description): \(numbers[3]) values that were replaced")
-        }
-      } else {
-        report.count("wrong values")
-        report.fail("\(description): \(answer!)")
-      }
+      // Without its newest meta page LMDB falls back by one transaction, as after a power cut, and a damaged journal
+      // ends at the damage. Nothing else may bring back an older value.
+      let mayGoBack = done.place == "\(DatabaseImage.PageKind.meta) pages" || model.shape == .journal
+      let arguments = [
+        circumstance == .silent ? "always" : "afterUncleanExit", model.shape.rawValue, "\(mayGoBack)", directory.path,
+      ]
+      try report.run(
+        Self.self, arguments, within: 60, "round \(round), \(model.shape), \(circumstance): \(done.text)")
     }
     return report
   }
 
-  private static func makeReader() throws -> ChildProcess {
-    var environment = ProcessInfo.processInfo.environment
-    // The end of the output signals a crash, so no backtrace is needed.
-    environment["SWIFT_BACKTRACE"] = "enable=no"
-    return try ChildProcess("soak", ["role", CorruptionRole.name], environment: environment)
-  }
-}
-
-/// Opens, reads, writes and reopens damaged caches: for each input line `verification shape directory`, one line
-/// `ok RECOVERIES ERRORS MISSING EARLIER` or `wrong …`.
-enum CorruptionRole: TrialRole {
-  static let name = "corruption-reader"
-
-  static func run(_ arguments: [String]) throws {
-    while let line = readLine() {
-      let words = line.split(separator: " ", maxSplits: 2).map(String.init)
-      guard words.count == 3, let shape = CorruptionShape(rawValue: words[1]) else { return answer("unknown \(line)") }
-      let round = Round(
-        shape: shape, verification: words[0] == "always" ? .always : .afterUncleanExit, directory: words[2])
-      answer(round.run())
-    }
+  package static func run(_ arguments: [String]) throws {
+    guard let shape = CorruptionShape(rawValue: arguments[1]) else { throw CocoaError(.featureUnsupported) }
+    let round = Round(
+      shape: shape, verification: arguments[0] == "always" ? .always : .afterUncleanExit, directory: arguments[3])
+    for isFirst in [true, false] { round.use(isFirst: isFirst) }
+    if let wrong = round.wrong.first { answer(wrong) }
+    if round.earlier > 0, arguments[2] != "true" { answer("\(round.earlier) values that were replaced") }
+    count("recoveries", round.recoveries)
+    count("errors", round.errors)
+    count("missing", round.missing)
+    count("earlier values", round.earlier)
   }
 
   private final class Round {
@@ -102,13 +69,7 @@ enum CorruptionRole: TrialRole {
       self.directory = URL(fileURLWithPath: directory)
     }
 
-    func run() -> String {
-      for opening in 0..<2 { use(isFirst: opening == 0) }
-      if let wrong = wrong.first { return "wrong \(wrong)" }
-      return "ok \(recoveries) \(errors) \(missing) \(earlier)"
-    }
-
-    private func use(isFirst: Bool) {
+    func use(isFirst: Bool) {
       do {
         let cache = try LMDBCache(directory: directory, configuration: CorruptionShape.configuration(verification))
         if cache.recovery != nil { recoveries += 1 }

@@ -20,7 +20,7 @@ package enum Trials {
   package static let roles: [any TrialRole.Type] = [
     ChurnReaderRole.self,
     ClockJumpsTrial.self,
-    CorruptionRole.self,
+    CorruptionTrial.self,
     DeletionRole.self,
     FleetRole.self,
     ForeignFilesRole.self,
