@@ -30,12 +30,12 @@ package enum DeletionTrial: Trial {
       var cache = try TrialCache.open(path) { $0.disk.groupCommitInterval = .milliseconds(2) }
       var peer = try start()
       for round in 0..<settings.count {
-        let harm = DeletionHarm.allCases[random.below(DeletionHarm.allCases.count)]
+        let harm = DeletionHarm.all[random.below(DeletionHarm.all.count)]
         try harmWhileWriting(harm, cache, peer, round)
         meet(harm, cache, peer, round)
         keep(harm, cache, peer, round)
         report.count("rounds")
-        report.count(harm.rawValue)
+        report.count(harm.description)
         if report.failureCount > 10 { break }
         switch random.below(6) {
         case 0:
@@ -68,7 +68,7 @@ package enum DeletionTrial: Trial {
       _ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int
     ) throws {
       let other = settings.directory + "/other"
-      if [.replacedData, .replacedPair].contains(harm) {
+      if !harm.replaced.isEmpty {
         let made = try TrialCache.open(other)
         for index in 0..<random.below(30) { try made.set("\(index)", forKey: "p\(index)") }
         try made.close()
@@ -150,39 +150,27 @@ package enum DeletionTrial: Trial {
 }
 
 /// Damage to the files of an open cache.
-enum DeletionHarm: String, CaseIterable {
-  case data = "data.mdb deleted"
-  case lockFile = "lock.mdb deleted"
-  case both = "data.mdb and lock.mdb deleted"
-  case journals = "journals deleted"
-  case processLock = "processes.lock deleted"
-  case everything = "every file deleted"
-  case directory = "directory deleted"
-  case replacedData = "data.mdb replaced"
-  case replacedPair = "data.mdb and lock.mdb replaced"
+private struct DeletionHarm: CustomStringConvertible {
+  var deleted: [String] = []
+  /// By those of a closed cache.
+  var replaced: [String] = []
+
+  static let all = [
+    DeletionHarm(deleted: ["data.mdb"]), DeletionHarm(deleted: ["lock.mdb"]),
+    DeletionHarm(deleted: ["data.mdb", "lock.mdb"]), DeletionHarm(deleted: ["journals"]),
+    DeletionHarm(deleted: ["processes.lock"]), DeletionHarm(deleted: TrialCache.fileNames.sorted()),
+    // The directory.
+    DeletionHarm(deleted: [""]), DeletionHarm(replaced: ["data.mdb"]),
+    DeletionHarm(replaced: ["data.mdb", "lock.mdb"]),
+  ]
+
+  var description: String { "deleted \(deleted), replaced \(replaced)" }
 
   /// - Parameter other: The directory of a closed cache, the source of replacement files.
   func happen(to path: String, _ other: String) {
-    let files = FileManager.default
     // Errors are ignored: the file may already be gone.
-    func remove(_ name: String) { try? files.removeItem(atPath: path + "/" + name) }
-    func replace(_ name: String) { rename(other + "/" + name, path + "/" + name) }
-    switch self {
-    case .data: remove("data.mdb")
-    case .lockFile: remove("lock.mdb")
-    case .both:
-      remove("data.mdb")
-      remove("lock.mdb")
-    case .journals: remove("journals")
-    case .processLock: remove("processes.lock")
-    case .everything:
-      for name in (try? files.contentsOfDirectory(atPath: path)) ?? [] { remove(name) }
-    case .directory: try? files.removeItem(atPath: path)
-    case .replacedData: replace("data.mdb")
-    case .replacedPair:
-      replace("data.mdb")
-      replace("lock.mdb")
-    }
+    for name in deleted { try? FileManager.default.removeItem(atPath: name.isEmpty ? path : path + "/" + name) }
+    for name in replaced { rename(other + "/" + name, path + "/" + name) }
   }
 }
 
