@@ -110,7 +110,7 @@ final class ChurnSession {
         "durability \(durability), \(title): \(size) pages, not \(bound) at most; \(live) live, \(pinned) pinned")
     }
     let name = "pages, \(durability), \(title): the most, in percent of the live ones"
-    report.count(name, max(0, size * 100 / live - report[name]))
+    report.countMost(name, size * 100 / live)
   }
 
   func churnQuietly(_ count: Int, _ report: inout TrialReport) throws {

@@ -17,6 +17,9 @@ package struct TrialReport: Sendable {
     }
   }
 
+  /// Keeps the greatest value of a figure.
+  mutating func countMost(_ name: String, _ value: Int) { count(name, max(0, value - self[name])) }
+
   package mutating func fail(_ failure: String) {
     failureCount += 1
     if failures.count < 100 { failures.append(failure) }

@@ -143,9 +143,7 @@ package enum SuspensionTrial: Trial {
       if elapsed > limit { report.fail("round \(round): \(what) took \(elapsed)") }
       let milliseconds = Int(elapsed / .milliseconds(1))
       let figure = "longest \(what.split(separator: " ")[1]), ms"
-      if what != "a flush after it", milliseconds > report[figure] {
-        report.count(figure, milliseconds - report[figure])
-      }
+      if what != "a flush after it" { report.countMost(figure, milliseconds) }
     }
 
     /// After its journal is replayed, a dead process's acknowledged writes are there.
