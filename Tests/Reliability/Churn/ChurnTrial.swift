@@ -128,14 +128,15 @@ final class ChurnSession {
     if reader.run("end") != "same" { report.fail("a snapshot changed while it was held") }
     reader.end()
     report.count("readers that lingered")
+    try churnWithoutGrowth(count / 2, "its reader had ended", &report)
+  }
 
+  private func churnWithoutGrowth(_ count: Int, _ cause: String, _ report: inout TrialReport) throws {
     let end = try cache.environment.info().lastPageNumber
-    try churn(count / 2, &report)
+    try churn(count, &report)
     try cache.flush()
     let later = try cache.environment.info().lastPageNumber
-    if later > end {
-      report.fail("\(durability): the file grew from \(end) to \(later) pages after its reader had ended")
-    }
+    if later > end { report.fail("\(durability): the file grew from \(end) to \(later) pages after \(cause)") }
   }
 
   func killReaders(_ count: Int, _ report: inout TrialReport) throws {
@@ -154,13 +155,7 @@ final class ChurnSession {
     let dead = try cache.environment.checkReaders()
     if dead > 0 { report.fail("\(dead) places of dead readers are still taken after \(Self.timeLimit) s") }
     try checkSize("readers died", pinned: commits - before + 1, &report)
-    let end = try cache.environment.info().lastPageNumber
-    try churn(count / 2, &report)
-    try cache.flush()
-    let later = try cache.environment.info().lastPageNumber
-    if later > end {
-      report.fail("\(durability): the file grew from \(end) to \(later) pages after its readers had died")
-    }
+    try churnWithoutGrowth(count / 2, "its readers had died", &report)
   }
 
   private func reader() throws -> ChildProcess {

@@ -13,7 +13,7 @@ package enum SuspensionTrial: Trial {
   private static let bound = Duration.seconds(3)
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {
-    var trial = Run(settings)
+    var trial = try Run(settings)
     return try trial.run()
   }
 
@@ -51,17 +51,13 @@ package enum SuspensionTrial: Trial {
     var report = TrialReport()
     let cache: LMDBCache
 
-    init(_ settings: TrialSettings) {
+    init(_ settings: TrialSettings) throws {
       self.settings = settings
       path = settings.directory + "/cache"
       random = SeededRandom(settings.seed)
-      do {
-        cache = try TrialCache.open(path) {
-          $0.disk.groupCommitInterval = .milliseconds(1)
-          $0.disk.lockTimeout = SuspensionTrial.lockTimeout
-        }
-      } catch {
-        fatalError("The trial's cache cannot be opened: \(error)")
+      cache = try TrialCache.open(path) {
+        $0.disk.groupCommitInterval = .milliseconds(1)
+        $0.disk.lockTimeout = SuspensionTrial.lockTimeout
       }
     }
 
