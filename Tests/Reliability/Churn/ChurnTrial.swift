@@ -159,7 +159,7 @@ final class ChurnSession {
   }
 
   private func reader() throws -> ChildProcess {
-    try ChildProcess("soak", ["role", ChurnReaderRole.name, directory, String(durability.rawValue)])
+    try ChildProcess("soak", ["role", ChurnTrial.name, directory, String(durability.rawValue)])
   }
 
   func end(_ report: inout TrialReport) throws {
@@ -171,10 +171,8 @@ final class ChurnSession {
 }
 
 /// Holds a snapshot until it gets a line or is killed, then reports whether the snapshot stayed the same.
-enum ChurnReaderRole: TrialRole {
-  static let name = "churn-reader"
-
-  static func run(_ arguments: [String]) throws {
+extension ChurnTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws {
     let cache = try LMDBCache(
       directory: URL(fileURLWithPath: arguments[0]),
       configuration: ChurnTrial.configuration(durability: arguments[1]).withoutMemory)

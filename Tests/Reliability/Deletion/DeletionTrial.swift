@@ -56,7 +56,7 @@ package enum DeletionTrial: Trial {
     }
 
     private func start() throws -> ChildProcess {
-      let peer = try ChildProcess("soak", ["role", DeletionRole.name, path])
+      let peer = try ChildProcess("soak", ["role", DeletionTrial.name, path])
       guard peer.readLine() == "open" else {
         throw CacheError(.storageFailed, "The other process does not open the cache.")
       }
@@ -173,10 +173,8 @@ private struct DeletionHarm: CustomStringConvertible {
 }
 
 /// Another process that has the cache open: `set KEY VALUE`, `get KEY`, `burst PREFIX FIRST COUNT`, `flush`, `close`.
-enum DeletionRole: TrialRole {
-  static let name = "deletion"
-
-  static func run(_ arguments: [String]) throws {
+extension DeletionTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws {
     let cache = try TrialCache.open(arguments[0]) { $0.disk.groupCommitInterval = .milliseconds(2) }
     answer("open")
     while let line = readLine() {

@@ -7,10 +7,8 @@ import TestSupport
 
 /// A machine of a fleet: `DIRECTORY SERVER MACHINE OPERATIONS SEED`, with a port or a socket's path as SERVER. Reads
 /// and writes, prints `done`, and then answers commands.
-enum FleetRole: TrialRole {
-  static let name = "fleet"
-
-  static func run(_ arguments: [String]) throws {
+extension FleetTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws {
     let machine = try FleetMachine(
       directory: arguments[0], server: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
     let operations = Int(arguments[3])!
@@ -165,7 +163,7 @@ final class FleetMachine: @unchecked Sendable {
       event.hasFailure = cache.statistics.failures != failures || !cache.health.isHealthy
       note(event)
     } catch {
-      FleetRole.answer("reading \(key): \(error)")
+      FleetTrial.answer("reading \(key): \(error)")
     }
   }
 

@@ -53,7 +53,7 @@ package enum ForeignFilesTrial: Trial {
         let arguments = [
           path, "\(durability.rawValue)", "\(random.below(2) == 0 ? 0 : step + 2)", "\(!isCache && !foreign.isEmpty)",
         ]
-        try report.run(ForeignFilesRole.self, arguments, within: 10, "\(text), step \(step)")
+        try report.run(ForeignFilesTrial.self, arguments, within: 10, "\(text), step \(step)")
       }
       for (name, image) in before {
         for loss in image.losses(in: try TreeImage(path + "/" + name)) { report.fail("\(text): \(name), \(loss)") }
@@ -121,10 +121,8 @@ package enum ForeignFilesTrial: Trial {
 }
 
 /// Uses a directory as a cache as far as possible: `DIRECTORY DURABILITY BOOT MUST-REFUSE`; boot 0 is the current one.
-enum ForeignFilesRole: TrialRole {
-  static let name = "foreign-files"
-
-  static func run(_ arguments: [String]) throws {
+extension ForeignFilesTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws {
     let boot = UInt64(arguments[2])!
     if boot > 0 { BootIdentifier.simulate(boot: boot) }
     // A day ahead, so that every abandoned file counts as old.

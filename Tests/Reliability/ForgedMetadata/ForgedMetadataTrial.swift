@@ -14,7 +14,7 @@ package enum ForgedMetadataTrial: Trial {
     for round in 0..<settings.count {
       let path = settings.directory + "/\(round)"
       let forged = try forge(path, &random)
-      try report.run(ForgedMetadataRole.self, [path], within: 30, "round \(round), \(forged)")
+      try report.run(ForgedMetadataTrial.self, [path], within: 30, "round \(round), \(forged)")
       if report.failureCount > 20 { break }
       try FileManager.default.removeItem(atPath: path)
     }
@@ -87,10 +87,8 @@ package enum ForgedMetadataTrial: Trial {
 }
 
 /// Tries every public operation on a directory with forged files.
-enum ForgedMetadataRole: TrialRole {
-  static let name = "forged-metadata"
-
-  static func run(_ arguments: [String]) throws {
+extension ForgedMetadataTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws {
     var isFirst = true
     for round in 0..<2 {
       let cache: LMDBCache

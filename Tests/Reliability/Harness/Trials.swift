@@ -20,13 +20,13 @@ package enum Trials {
   ]
 
   package static let roles: [any TrialRole.Type] = [
-    ChurnReaderRole.self,
+    ChurnTrial.self,
     ClockJumpsTrial.self,
     CorruptionTrial.self,
-    DeletionRole.self,
-    FleetRole.self,
-    ForeignFilesRole.self,
-    ForgedMetadataRole.self,
+    DeletionTrial.self,
+    FleetTrial.self,
+    ForeignFilesTrial.self,
+    ForgedMetadataTrial.self,
     FullDiskStage.self,
     FullDiskUser.self,
     HostileTrial.self,
@@ -35,10 +35,10 @@ package enum Trials {
     KillWriterRole.self,
     LifeCycleTrial.self,
     LongValueStage.self,
-    ModelRole.self,
+    ModelTrial.self,
     PowerLossReader.self,
     PowerLossWriter.self,
-    SuspensionRole.self,
+    SuspensionTrial.self,
     UserDefaultsTrial.self,
   ]
 }
@@ -56,7 +56,7 @@ package enum ModelTrial: Trial {
       let seed = settings.seed &+ UInt64(round)
       let history = ModelHistory(seed: seed, count: steps)
       let failure = try history.failure(
-        startingChildrenBy: "soak", ["role", ModelRole.name], in: settings.directory)
+        startingChildrenBy: "soak", ["role", ModelTrial.name], in: settings.directory)
       if let failure { report.fail("\(failure)\nAgain: Scripts/soak model --seed \(seed) --count 1") }
       report.count("steps", steps)
       for (name, count) in history.counts.sorted(by: { $0.key < $1.key }) { report.count(name, count) }
@@ -66,8 +66,6 @@ package enum ModelTrial: Trial {
 }
 
 /// The second process of a model.
-enum ModelRole: TrialRole {
-  static let name = "model"
-
-  static func run(_ arguments: [String]) throws { try ModelChild.serve(arguments) }
+extension ModelTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws { try ModelChild.serve(arguments) }
 }

@@ -24,7 +24,7 @@ package enum SuspensionTrial: Trial {
     private let reading = DispatchGroup()
 
     init(_ path: String, _ prefix: String, first: Int) throws {
-      process = try ChildProcess("soak", ["role", SuspensionRole.name, path, prefix, "\(first)"])
+      process = try ChildProcess("soak", ["role", SuspensionTrial.name, path, prefix, "\(first)"])
       self.prefix = prefix
       progress = Guarded((first - 1, 0))
       inBackground(reading) { [process, progress] in
@@ -122,7 +122,7 @@ package enum SuspensionTrial: Trial {
       let path = path
       timed("an opening", round) { _ in
         // In another process, since this one has the directory open.
-        let other = try ChildProcess("soak", ["role", DeletionRole.name, path])
+        let other = try ChildProcess("soak", ["role", DeletionTrial.name, path])
         guard other.readLine() != nil else { throw CacheError(.storageFailed, "crashed") }
       }
       for (index, writer) in writers.enumerated() where index != suspended {
@@ -146,8 +146,8 @@ package enum SuspensionTrial: Trial {
     private mutating func verify(_ writer: Writer, _ round: Int) {
       let last = writer.progress.current.acknowledged
       let cache = cache
-      for number in max(0, last - SuspensionRole.keys + 1)...max(0, last) where last >= 0 {
-        let key = writer.prefix + "\(number % SuspensionRole.keys)"
+      for number in max(0, last - SuspensionTrial.keys + 1)...max(0, last) where last >= 0 {
+        let key = writer.prefix + "\(number % SuspensionTrial.keys)"
         func found() -> Int? {
           guard let text = try? cache.withoutMemory.value(String.self, forKey: key) else { return nil }
           return text.split(separator: ";").first.flatMap { Int($0) }
@@ -164,11 +164,10 @@ package enum SuspensionTrial: Trial {
 
 /// Writes forever, and prints the number of each acknowledged write: `DIRECTORY PREFIX FIRST`. Every seventh value
 /// goes to the value log.
-enum SuspensionRole: TrialRole {
-  static let name = "suspension"
+extension SuspensionTrial: TrialRole {
   static let keys = 100
 
-  static func run(_ arguments: [String]) throws {
+  package static func run(_ arguments: [String]) throws {
     let cache = try TrialCache.open(arguments[0]) {
       $0.disk.groupCommitInterval = .milliseconds(1)
       $0.disk.lockTimeout = SuspensionTrial.lockTimeout
