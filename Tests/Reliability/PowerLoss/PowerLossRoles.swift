@@ -59,11 +59,10 @@ struct PowerLossWriter: TrialRole {
   /// Stores through a memory map bypass every logged call.
   private mutating func logJournals(_ folder: String) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      guard let data = FileManager.default.contents(atPath: folder + "/" + name) else { continue }
+      guard let data = FileManager.default.contents(atPath: folder + "/" + name),
+        let number = try? SimulatedDisk.number(folder + "/" + name)
+      else { continue }
       let contents = [UInt8](data)
-      let number = (try? FileManager.default.attributesOfItem(atPath: folder + "/" + name)[.systemFileNumber])
-        .flatMap { ($0 as? NSNumber)?.uint64Value }
-      guard let number else { continue }
       let old = journals[name] ?? [UInt8](repeating: 0, count: contents.count)
       for start in stride(from: 0, to: contents.count, by: 4096) {
         let page = start..<min(start + 4096, contents.count)

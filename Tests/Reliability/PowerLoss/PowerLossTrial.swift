@@ -71,8 +71,7 @@ package struct PowerLossTrial: Trial {
     report.count("runs")
     boot += 1
     let disk = try SimulatedDisk(base.root)
-    let database = try? FileManager.default.attributesOfItem(atPath: base.load.directory + "/data.mdb")[
-      .systemFileNumber]
+    let database = try? SimulatedDisk.number(base.load.directory + "/data.mdb")
     let log = settings.directory + "/log-\(run)"
     let writer = try ChildProcess(
       "soak",
@@ -89,8 +88,7 @@ package struct PowerLossTrial: Trial {
     writer.end()
     let records = try WriteLogRecord.read(log)
     let history = PowerLossHistory(
-      records, base.load, base: base.contents,
-      databases: Set([(database as? NSNumber)?.uint64Value].compactMap { $0 }))
+      records, base.load, base: base.contents, databases: Set([database].compactMap { $0 }))
     if let failure = history.failure ?? complaints.first { report.fail("\(place): \(failure)") }
     report.count("writes acknowledged", history.acknowledged)
     report.count("holes", records.count { $0.operation == WRITE_LOG_HOLE })
