@@ -15,16 +15,16 @@ struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "run", abstract: "Runs trials; without names, all.")
 
   @Argument(help: "Which trials.") var names: [String] = []
-  @Option(help: "Rounds of each, in place of its own number.") var count: Int?
+  @Option(help: "Rounds of each trial; the default differs by trial.") var count: Int?
   @Option(help: "The seed of all random choices.") var seed: UInt64 = 1
   @Option(help: "Where the files go: an existing directory on a local disk.") var directory: String?
 
   func validate() throws {
     for name in names where !Trials.all.contains(where: { $0.name == name }) {
       throw ValidationError(
-        "There is no trial \(name). There are: \(Trials.all.map { $0.name }.joined(separator: ", ")).")
+        "Unknown trial \(name). The trials: \(Trials.all.map { $0.name }.joined(separator: ", ")).")
     }
-    if let count, count < 1 { throw ValidationError("--count has to be 1 or more.") }
+    if let count, count < 1 { throw ValidationError("--count must be 1 or more.") }
   }
 
   func run() throws {

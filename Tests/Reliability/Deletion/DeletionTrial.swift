@@ -150,7 +150,7 @@ package enum DeletionTrial: Trial {
 /// Damage to the files of an open cache.
 private struct DeletionHarm: CustomStringConvertible {
   var deleted: [String] = []
-  /// By those of a closed cache.
+  /// The replacements come from a closed cache.
   var replaced: [String] = []
 
   static let all = [

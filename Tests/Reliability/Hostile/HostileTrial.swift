@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Its role reads inputs, one of which may crash it: `KIND SEED FIRST COUNT`.
+/// Its role reads inputs, and an input may crash it: `KIND SEED FIRST COUNT`.
 package enum HostileTrial: Trial, TrialRole {
   package static let name = "hostile"
   package static let summary =
