@@ -1,7 +1,5 @@
 import Foundation
 import LMDBCaching
-import Platform
-import TestSupport
 
 #if canImport(Glibc)
   import Glibc
@@ -57,36 +55,32 @@ extension Session {
     return "ok"
   }
 
+  /// Notes an attempt that succeeds, or fails with another error than `invalidArgument`.
+  private func refuse(_ name: String, _ findings: inout [String], _ body: () throws -> Void) {
+    do {
+      try body()
+      findings.append("\(name) done")
+    } catch {
+      if (error as? CacheError)?.code != .invalidArgument { findings.append("\(name) \(error)") }
+    }
+  }
+
   /// refusedkey LENGTH: tries a key that is too long.
   func useLongKey(length: Int) throws -> String {
     let cache = try opened()
     let key = String(repeating: "k", count: length)
-    var codes: [String] = []
-    func note(_ name: String, _ body: () throws -> Void) {
-      do {
-        try body()
-        codes.append("\(name) done")
-      } catch {
-        let code = (error as? CacheError)?.code
-        if code != .invalidArgument { codes.append("\(name) \(error)") }
-      }
+    var findings: [String] = []
+    refuse("set", &findings) { try cache.set(1, forKey: key) }
+    refuse("disk set", &findings) { try cache.withoutMemory.set(1, forKey: key) }
+    refuse("write", &findings) { try cache.write { $0.set(1, forKey: key) } }
+    refuse("removal", &findings) { try cache.removeValue(forKey: key) }
+    refuse("removal of all", &findings) { try cache.removeAll(.prefix(key)) }
+    if try cache.value(Int.self, forKey: key) != nil || cache.contains(key) { findings.append("contains") }
+    try cache.write {
+      $0.removeValue(forKey: key)
+      $0.removeAll(.prefix(key))
     }
-    note("set") { try cache.set(1, forKey: key) }
-    note("disk set") { try cache.withoutMemory.set(1, forKey: key) }
-    note("write") { try cache.write { $0.set(1, forKey: key) } }
-    if try cache.value(Int.self, forKey: key) != nil { codes.append("value") }
-    if try cache.contains(key) { codes.append("contains") }
-    note("removal") { try cache.removeValue(forKey: key) }
-    note("removal of all") { try cache.removeAll(.prefix(key)) }
-    do {
-      try cache.write {
-        $0.removeValue(forKey: key)
-        $0.removeAll(.prefix(key))
-      }
-    } catch {
-      codes.append("batch \(error)")
-    }
-    return codes.isEmpty ? "ok" : codes.joined(separator: "; ")
+    return findings.isEmpty ? "ok" : findings.joined(separator: "; ")
   }
 
   #if os(Linux)
@@ -99,44 +93,26 @@ extension Session {
       return try body(Data(bytesNoCopy: memory, count: count, deallocator: .none))
     }
 
-    /// setlong KEY BYTES reserving|unreserved: stores zeros on disk only. Unreserved simulates a file system that
-    /// reserves no blocks, where a disk may fill up within a value.
-    func setLongValue(_ key: String, _ size: Int, reserving: Bool) throws {
-      let session = FaultInjection.begin(
-        .directory(try opened().directory.path + "/values"),
-        reserving ? [] : [.init(.fallocate, returns: 0, count: .max)])
-      defer { FaultInjection.end(session) }
-      try withZeros(size) { try opened().withoutMemory.set($0, forKey: key) }
-    }
-
-    /// getlong KEY: its length on disk; `damaged` if sampled bytes are not zero.
-    func longValue(_ key: String) throws -> String {
-      let length = try opened().withoutMemory.withBytes(forKey: key) { bytes in
-        let places = stride(from: 0, to: bytes.byteCount, by: max(1, bytes.byteCount / 1_000))
-        return places.allSatisfy { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) == 0 } ? bytes.byteCount : -1
-      }
-      return length.map { $0 < 0 ? "damaged" : String($0) } ?? "nil"
+    /// filelimit BYTES: limits the size of files.
+    func limitFiles(_ size: Int) -> String {
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      limit.rlim_cur = rlim_t(size)
+      return setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 ? "ok" : "no limit"
     }
 
     /// huge BYTES: tries a value that is too long.
     func useHugeValue(_ size: Int) throws -> String {
       let cache = try opened()
-      var codes: [String] = []
-      func note(_ name: String, _ body: () throws -> Void) {
-        do {
-          try body()
-          codes.append("\(name) done")
-        } catch {
-          if (error as? CacheError)?.code != .invalidArgument { codes.append("\(name) \(error)") }
-        }
-      }
+      var findings: [String] = []
       try withZeros(size) { value in
-        note("set") { try cache.set(value, forKey: "huge") }
-        note("disk set") { try cache.withoutMemory.set(value, forKey: "huge") }
-        note("write") { try cache.write { $0.set(value, forKey: "huge") } }
+        refuse("set", &findings) { try cache.set(value, forKey: "huge") }
+        refuse("disk set", &findings) { try cache.withoutMemory.set(value, forKey: "huge") }
+        refuse("write", &findings) { try cache.write { $0.set(value, forKey: "huge") } }
       }
-      if try cache.contains("huge") { codes.append("contains") }
-      return codes.isEmpty ? "ok" : codes.joined(separator: "; ")
+      if try cache.contains("huge") { findings.append("contains") }
+      return findings.isEmpty ? "ok" : findings.joined(separator: "; ")
     }
   #endif
 }

@@ -1,9 +1,7 @@
-import Dispatch
 import Platform
 import Foundation
 import LMDBCaching
 import Logging
-import Synchronization
 import TestSupport
 
 #if canImport(Glibc)
@@ -77,7 +75,6 @@ extension Session {
       // Makes the writer thread check for work.
       try opened().betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
-    case "setclock": manual!.set(Int64(text(1))!)
     case "key": return try useKey(length: number(1), text(2))
     case "refusedkey": return try useLongKey(length: number(1))
     case "autotrim": try opened().disk.autoTrimInterval = DurationWord.duration(text(1))
@@ -93,15 +90,15 @@ extension Session {
       return try useActingValues(asynchronously: text(1) == "true")
     // With a second word, waits less, because perhaps nothing happens.
     case "acted": return Stage.shared.awaitReport(within: .seconds(words.count > 1 ? 5 : 60))
-    case "eventually": return try awaitValue(text(1), text(2))
+    // eventually KEY VALUE: waits until another process's write is visible.
+    case "eventually":
+      let cache = try opened()
+      _ = try eventually { try cache.value(String.self, forKey: text(1)) == text(2) }
+      return try cache.value(String.self, forKey: text(1)) ?? "nil"
     case "loseData":
       try FileManager.default.removeItem(at: opened().directory.appendingPathComponent("data.mdb"))
-    case "storm": return storm(text(1), rounds: number(2), trims: words[3] == "trims")
-    case "relay": return try relay(text(1), rounds: number(2), trims: words[3] == "trims")
     #if os(Linux)
       case "huge": return try useHugeValue(number(1))
-      case "setlong": try setLongValue(text(1), number(2), reserving: text(3) == "reserving")
-      case "getlong": return try longValue(text(1))
       case "filelimit": return limitFiles(number(1))
     #endif
     default: return "unknown command"
@@ -118,61 +115,61 @@ extension Session {
     case "log":
       Stage.shared.begin(Stage.Action(rawValue: word)!, in: String(directory))
       configuration.logger = Logger(label: "child", factory: { _ in ActingLog() })
-    case "verify": configuration.disk.verification = value == "always" ? .always : .afterUncleanExit
-    case "memory": configuration.memory.countLimit = Int(value)!
     case "every": configuration.disk.groupCommitInterval = DurationWord.duration(word)
     case "lockfor": configuration.disk.lockTimeout = DurationWord.duration(word)
     case "memoryage": configuration.memory.ageLimit = DurationWord.duration(word)
     case "diskage": configuration.disk.ageLimit = DurationWord.duration(word)
-    case "clock":
-      // A stopped clock with the given wall and monotonic times.
+    // A stopped clock with the given wall time and, after a colon, the monotonic one.
+    case "clock", "wall":
       let times = value.split(separator: ":").map { Int64($0)! }
-      let clock = ManualClock(now: times[0] - times[1])
-      clock.advance(by: .nanoseconds(times[1]))
-      manual = clock
-      configuration.clock = .manual(clock)
-    case "wall":
-      // Starts at this time; only `advance` moves it.
-      let clock = ManualClock(now: Int64(value)!)
+      let clock = ManualClock(now: times[0] - (times.count > 1 ? times[1] : 0))
+      if times.count > 1 { clock.advance(by: .nanoseconds(times[1])) }
       manual = clock
       configuration.clock = .manual(clock)
     default: fatalError("unknown option \(name)")
     }
   }
 
-  /// Threads and tasks request the keys, each in its own order.
+  /// Threads request the keys, each in its own order.
   private func loads(_ prefix: String, _ count: Int, threads: Int) throws -> Int {
     let cache = try opened()
     let before = cache.statistics.loads
-    let failures = Mutex<[String]>([])
-    DispatchQueue.concurrentPerform(iterations: threads) { thread in
+    try onThreads(threads) { thread in
       for index in 0..<count {
         let key = prefix + String((index &* 7919 &+ thread &* 31) % count)
-        do {
-          let value = try cache.value(String.self, forKey: key) { _ in
-            usleep(200)
-            return key
-          }
-          if value != key { failures.withLock { $0.append("\(key): \(value)") } }
-        } catch {
-          failures.withLock { $0.append("\(error)") }
+        let value = try cache.value(String.self, forKey: key) { _ in
+          usleep(200)
+          return key
         }
+        if value != key { throw CacheError(.storageFailed, "\(key): \(value)") }
       }
     }
-    if let failure = failures.withLock({ $0.first }) { throw CacheError(.storageFailed, failure) }
     return cache.statistics.loads - before
   }
 
   private func increments(_ key: String, _ count: Int, threads: Int) throws {
     let cache = try opened()
-    let failures = Mutex<[any Error]>([])
-    DispatchQueue.concurrentPerform(iterations: threads) { _ in
-      do {
-        for _ in 0..<count { try cache.increment(forKey: key) }
-      } catch {
-        failures.withLock { $0.append(error) }
-      }
+    try onThreads(threads) { _ in for _ in 0..<count { try cache.increment(forKey: key) } }
+  }
+
+  private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+    let failure = Guarded<(any Error)?>(nil)
+    concurrently(count) { thread in
+      do { try body(thread) } catch { failure { $0 = error } }
     }
-    if let failure = failures.withLock({ $0.first }) { throw failure }
+    if let failure = failure.current { throw failure }
+  }
+}
+
+/// Durations as command words: nanoseconds, or an extreme.
+private enum DurationWord {
+  static func duration(_ word: String) -> Duration {
+    switch word {
+    case "max-s": .seconds(Int64.max)
+    case "max-ns": .nanoseconds(Int64.max)
+    case "min-s": .seconds(Int64.min)
+    case "min-ns": .nanoseconds(Int64.min)
+    default: .nanoseconds(Int64(word)!)
+    }
   }
 }

@@ -102,21 +102,69 @@ final class Stage: Sendable {
       let opened = try LMDBCache(directory: URL(fileURLWithPath: path), configuration: configuration)
       try opened.set("of the other", forKey: "theirs")
       try opened.close()
-    case .count, .value, .set, .flush, .close:
-      if let cache { try perform(action, cache) }
+    case .count: _ = try cache.map { try $0.count + $0.totalCost }
+    case .value:
+      cache?.memory.removeAll()
+      _ = try cache?.value(String.self, forKey: "key")
+    case .set: try cache?.set("by a callback", forKey: "called")
+    case .flush: try cache?.flush()
+    case .close: try cache?.close()
     }
   }
+}
 
-  private func perform(_ action: Action, _ cache: LMDBCache) throws {
-    switch action {
-    case .count: _ = try cache.count + cache.totalCost
-    case .value:
-      cache.memory.removeAll()
-      _ = try cache.value(String.self, forKey: "key")
-    case .set: try cache.set("by somebody who was called", forKey: "called")
-    case .flush: try cache.flush()
-    case .close: try cache.close()
-    case .openOther, .openSame: break
+struct ActingLog: LogHandler {
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { Stage.shared.act() }
+}
+
+/// A value that uses its cache when it is released.
+private final class ActingValue: Codable, Sendable {
+  let number: Int
+
+  init(_ number: Int) { self.number = number }
+
+  deinit { Stage.shared.act() }
+}
+
+extension Session {
+  /// values ASYNCHRONOUSLY: stores values that use the cache when they are released, and releases them in every way.
+  func useActingValues(asynchronously: Bool) throws -> String {
+    let cache = try opened()
+    cache.memory.releasesAsynchronously = asynchronously
+    func store() throws { for index in 0..<60 { try cache.set(ActingValue(index), forKey: "t\(index)") } }
+    try store()
+    for index in 0..<10 { try cache.set("text", forKey: "t\(index)") }
+    for index in 10..<20 { try cache.removeValue(forKey: "t\(index)") }
+    cache.memory.trim(to: .count(30))
+    // Runs on the writer thread; evicting from disk evicts from memory.
+    try cache.disk.trim(to: .count(15))
+    try store()
+    try cache.trim(to: .count(30))
+    try cache.disk.trim(to: .age(.zero))
+    try cache.disk.trim(to: .count(0))
+    try store()
+    try cache.write { batch in
+      for index in 0..<10 { batch.set("text", forKey: "t\(index)") }
+      batch.removeAll(.prefix("t1"))
     }
+    try cache.removeAll(.prefix("t2"))
+    try cache.withoutMemory.removeAll(.prefix("t3"))
+    cache.memory.removeAll()
+    try store()
+    try cache.flush()
+    try cache.withoutMemory.removeAll()
+    try store()
+    try cache.removeAll()
+    try cache.flush()
+    try store()
+    return "ok"
   }
 }

@@ -1,6 +1,13 @@
 package import Foundation
-
 import TestSupport
+
+package enum FixtureOrigin: Sendable {
+  /// Written now by this version, which checks the expectations too.
+  case current
+  case release(String)
+
+  package static let all: [FixtureOrigin] = [.current, .release("0.1.0")]
+}
 
 package enum FixtureArchive {
   /// Unpacks a release's files from `Fixtures` into an existing directory. Throws `EIO` if there is no such archive, or

@@ -2,165 +2,134 @@ import Testing
 
 @testable import Reliability
 
+/// The judge of the trial `fleet`. Times are seconds.
 @Suite struct FleetTests {
-  @Test func noReadIsOlderThanStated() throws {
-    let report = try shortTrial(FleetTrial.self, count: 20_000)
-    #expect(report["reads"] > 10_000)
-    #expect(report["acknowledged writes"] > 300)
-    #expect(report["entries compared"] == FleetPlan.machines * FleetPlan.keys)
+  typealias Events = [(machine: Int, events: [FleetEvent])]
+  /// Takes 10 ms.
+  typealias Read = (reader: Int, key: Int, version: Int, at: Double, isFault: Bool)
+
+  struct Case: Sendable {
+    let title: String
+    let events: Events
+    let disturbances: [FleetHistory.Disturbance]
+    let reads: [Read]
   }
 
-  // MARK: The judge
-
-  private static let second: Int64 = 1_000_000_000
-  /// Written by machine 0, without a loader.
-  private static let key = 0
-  /// Written by machine 0, read through a loader.
-  private static let loadedKey = 12
-  private static let contestedKey = FleetPlan.ownKeys
+  private static func nanoseconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
 
   /// A write that took 10 ms.
   private static func write(
-    _ key: Int, _ version: Int, at time: Int64, isRemoval: Bool = false, expires: Int64 = 0
-  ) -> [FleetEvent] {
-    [.begun, .acknowledged].map {
+    _ key: Int, _ version: Int, at time: Double, by machine: Int = 0, isRemoval: Bool = false, expires: Double = 0,
+    isAcknowledged: Bool = true
+  ) -> (machine: Int, events: [FleetEvent]) {
+    let kinds: [FleetEvent.Kind] = isAcknowledged ? [.begun, .acknowledged] : [.begun]
+    let events = kinds.map {
       FleetEvent(
-        $0, key: key, version: version, isRemoval: isRemoval, expires: expires, start: time,
-        end: time + second / 100)
+        $0, key: key, version: version, isRemoval: isRemoval, expires: nanoseconds(expires), start: nanoseconds(time),
+        end: nanoseconds(time + 0.01))
+    }
+    return (machine, events)
+  }
+
+  private static func flush(at time: Double, by machine: Int) -> (machine: Int, events: [FleetEvent]) {
+    let (start, end) = (nanoseconds(time), nanoseconds(time + 1))
+    return (machine, [FleetEvent(.flushed, key: 0, version: 0, start: start, end: end)])
+  }
+
+  private static func disturbance(
+    _ start: Double, _ end: Double, empties: Bool = false, isFailover: Bool = false
+  ) -> [FleetHistory.Disturbance] {
+    [.init(start: nanoseconds(start), end: nanoseconds(end), empties: empties, isFailover: isFailover)]
+  }
+
+  /// Written by machine 0 without a loader, by machine 0 for a loader, by a machine with a queue, and by all.
+  private static let (key, loaded, queued, contested) = (0, 12, FleetPlan.queueMachines[1], FleetPlan.ownKeys)
+  private static let one = [write(key, 1, at: 0)]
+  private static let two = one + [write(key, 2, at: 100)]
+  private static let queue = [write(queued, 1, at: 0, by: queued), write(queued, 2, at: 10, by: queued)]
+  private static let versions = (0..<3).map { FleetPlan.version(1, machine: $0, thread: 0) }
+
+  private static func byAll(_ starts: [Double], acknowledged: Bool = true) -> Events {
+    starts.enumerated().map { machine, start in
+      write(contested, versions[machine], at: start, by: machine, isAcknowledged: acknowledged || machine > 0)
     }
   }
 
-  private static func finding(
-    _ writes: [[FleetEvent]], _ disturbances: [FleetHistory.Disturbance] = [], reader: Int, key: Int = key,
-    version: Int, at time: Int64
-  ) -> String? {
-    let read = FleetEvent(.read, key: key, version: version, start: time, end: time + second / 100)
-    return FleetHistory([writes.flatMap(\.self)], disturbances, offset: 0).finding(read, by: reader)
-  }
-
-  @Test func eventsAreReadAsTheyWereWritten() {
-    var event = FleetEvent(
-      .acknowledged, key: 199, version: 7, isRemoval: true, expires: -3, start: 5, end: .max)
-    #expect(FleetEvent(event.bytes[...]) == event)
-    (event.hasFailure, event.isRemoval) = (true, false)
-    #expect(FleetEvent(event.bytes[...]) == event)
-    #expect(event.bytes.count == FleetEvent.size)
-    #expect(FleetEvent([UInt8](repeating: 9, count: FleetEvent.size)[...]) == nil)
-  }
-
-  @Test func anOlderValueIsFoundAfterItsBound() {
-    let writes = [Self.write(Self.key, 1, at: 0), Self.write(Self.key, 2, at: 100 * Self.second)]
-    let bound = FleetPlan.bound(reader: 2) + 500_000_000
-    let time = 100 * Self.second + bound
-    #expect(Self.finding(writes, reader: 2, version: 1, at: time) == nil)
-    #expect(Self.finding(writes, reader: 2, version: 1, at: time + Self.second) != nil)
-    #expect(Self.finding(writes, reader: 2, version: 2, at: time + Self.second) == nil)
-    // The writer sees it at once.
-    #expect(Self.finding(writes, reader: 0, version: 1, at: 101 * Self.second) != nil)
-    #expect(Self.finding(writes, reader: 2, version: 3, at: time) != nil, "nobody wrote it")
-    #expect(Self.finding(writes, reader: 2, version: 2, at: 99 * Self.second) != nil, "it was not written yet")
-  }
-
-  @Test func whatIsGoneIsFoundUnlessTheServerLostIt() {
-    let writes = [Self.write(Self.key, 1, at: 0)]
-    func disturbance(_ start: Int64, _ end: Int64, empties: Bool) -> [FleetHistory.Disturbance] {
-      [FleetHistory.Disturbance(start: start * Self.second, end: end * Self.second, empties: empties)]
-    }
-    let time = 100 * Self.second
-    #expect(Self.finding(writes, reader: 2, version: 0, at: time) != nil)
-    #expect(Self.finding(writes, disturbance(50, 51, empties: true), reader: 2, version: 0, at: time) == nil)
-    #expect(Self.finding(writes, disturbance(50, 51, empties: false), reader: 2, version: 0, at: time) != nil)
-    #expect(Self.finding(writes, disturbance(99, 101, empties: false), reader: 2, version: 0, at: time) == nil)
-    // A later write must be there.
-    let later = writes + [Self.write(Self.key, 2, at: 60 * Self.second)]
-    #expect(Self.finding(later, disturbance(50, 51, empties: true), reader: 2, version: 0, at: time) != nil)
-    let removed = writes + [Self.write(Self.key, 2, at: 60 * Self.second, isRemoval: true)]
-    #expect(Self.finding(removed, reader: 2, version: 0, at: time) == nil)
-    // A loader always returns something.
-    let loaded = [Self.write(Self.loadedKey, 1, at: 0, isRemoval: true)]
-    #expect(Self.finding(loaded, reader: 2, key: Self.loadedKey, version: 1, at: time) == nil)
+  static let cases: [Case] = {
+    let late = 100.5 + Double(FleetPlan.bound(reader: 2)) / 1e9
     let emptied = disturbance(50, 51, empties: true)
-    #expect(Self.finding(loaded, emptied, reader: 2, key: Self.loadedKey, version: 0, at: time) != nil)
+    var cases: [Case] = []
+    func add(_ title: String, _ events: Events, _ disturbances: [FleetHistory.Disturbance] = [], reads: [Read]) {
+      cases.append(Case(title: title, events: events, disturbances: disturbances, reads: reads))
+    }
+    add(
+      "An older value is found after its bound; the writer sees its own write at once", two,
+      reads: [
+        (2, key, 1, late, false), (2, key, 1, late + 1, true), (2, key, 2, late + 1, false), (0, key, 1, 101, true),
+      ])
+    add("A value that no machine wrote, or not yet", two, reads: [(2, key, 3, late, true), (2, key, 2, 99, true)])
+    add("A value that is gone", one, reads: [(2, key, 0, 100, true)])
+    add("The server lost it", one, emptied, reads: [(2, key, 0, 100, false)])
+    add("An outage before it", one, disturbance(50, 51), reads: [(2, key, 0, 100, true)])
+    add("An outage at the time", one, disturbance(99, 101), reads: [(2, key, 0, 100, false)])
+    add("A later write must be there", one + [write(key, 2, at: 60)], emptied, reads: [(2, key, 0, 100, true)])
+    add("A later removal", one + [write(key, 2, at: 60, isRemoval: true)], reads: [(2, key, 0, 100, false)])
+    add(
+      "A loader always returns something", [write(loaded, 1, at: 0, isRemoval: true)], emptied,
+      reads: [(2, loaded, 1, 100, false), (2, loaded, 0, 100, true)])
+    add(
+      "An expired value", [write(key, 1, at: 0, expires: 50)],
+      reads: [(0, key, 1, 49, false), (0, key, 1, 51, true), (0, key, 0, 51, false), (0, key, 0, 40, true)])
+    add(
+      "Queued writes count for other machines only after a flush", queue,
+      reads: [(0, queued, 1, 100, false), (queued, queued, 1, 11, true)])
+    add("A flush before the write", queue + [flush(at: 5, by: queued)], reads: [(0, queued, 1, 100, false)])
+    add(
+      "A flush after the write", queue + [flush(at: 50, by: queued)],
+      reads: [(0, queued, 1, 51, false), (0, queued, 1, 60, true)])
+    add(
+      "Writes of several machines, one after another", byAll([0, 10, 20]),
+      reads: [
+        (5, contested, versions[0], 9, false), (5, contested, versions[0], 12, false),
+        (5, contested, versions[0], 19, true), (5, contested, versions[1], 40, true),
+        (5, contested, versions[2], 40, false), (5, contested, versions[2], 19, true),
+        (1, contested, versions[0], 11, true),
+      ])
+    add(
+      "Writes of several machines at once", byAll([10, 10, 0]),
+      reads: [(5, contested, versions[0], 40, false), (5, contested, versions[1], 40, false)])
+    add(
+      "An unacknowledged write may take effect at any time", byAll([0, 10, 20], acknowledged: false),
+      reads: [(5, contested, versions[0], 40, false)])
+    add(
+      "A failover may lose the last writes", two, disturbance(101, 102, isFailover: true),
+      reads: [(0, key, 1, 200, false), (2, key, 1, 200, false), (2, key, 0, 200, true)])
+    add(
+      "A failover after their replication", two, disturbance(110, 111, isFailover: true),
+      reads: [(0, key, 1, 200, true), (2, key, 1, 200, true)])
+    add(
+      "A failover before them", two, disturbance(90, 91, isFailover: true),
+      reads: [(0, key, 1, 200, true), (2, key, 1, 200, true)])
+    return cases
+  }()
+
+  @Test(arguments: cases.indices) func readsAreJudged(_ index: Int) {
+    let row = Self.cases[index]
+    var histories = [[FleetEvent]](repeating: [], count: FleetPlan.machines)
+    for (machine, events) in row.events { histories[machine] += events }
+    let history = FleetHistory(histories, row.disturbances, offset: 0)
+    for read in row.reads {
+      let event = FleetEvent(
+        .read, key: read.key, version: read.version, start: Self.nanoseconds(read.at),
+        end: Self.nanoseconds(read.at + 0.01))
+      let finding = history.finding(event, by: read.reader)
+      #expect((finding != nil) == read.isFault, "\(row.title): \(read), \(finding ?? "no finding")")
+    }
   }
 
-  @Test func whatHasExpiredIsFound() {
-    let writes = [Self.write(Self.key, 1, at: 0, expires: 50 * Self.second)]
-    #expect(Self.finding(writes, reader: 0, version: 1, at: 49 * Self.second) == nil)
-    #expect(Self.finding(writes, reader: 0, version: 1, at: 51 * Self.second) != nil)
-    #expect(Self.finding(writes, reader: 0, version: 0, at: 51 * Self.second) == nil)
-    #expect(Self.finding(writes, reader: 0, version: 0, at: 40 * Self.second) != nil)
-  }
-
-  @Test func keysAreLoadedOrNotAsTheyShould() {
+  @Test func keysAreLoadedOrNotAsTheirCasesNeed() {
     #expect(FleetPlan.writer(of: Self.key) == 0 && !FleetPlan.isLoaded(Self.key))
-    #expect(FleetPlan.writer(of: Self.loadedKey) == 0 && FleetPlan.isLoaded(Self.loadedKey))
-    let version = FleetPlan.version(77, machine: 5, thread: 1)
-    #expect(FleetPlan.machine(ofVersion: version) == 5 && version & 0xFFFF_FFFF == 77)
-  }
-
-  /// Queued writes count for other machines only after a flush.
-  @Test func whatWaitsIsNotThereYet() {
-    let machine = FleetPlan.queueMachines[1]
-    let key = machine
-    #expect(FleetPlan.writer(of: key) == machine && !FleetPlan.isLoaded(key))
-    func finding(flushed: Int64?, reader: Int, at time: Int64) -> String? {
-      var histories = [[FleetEvent]](repeating: [], count: FleetPlan.machines)
-      histories[machine] = Self.write(key, 1, at: 0) + Self.write(key, 2, at: 10 * Self.second)
-      if let flushed {
-        histories[machine].append(
-          FleetEvent(.flushed, key: 0, version: 0, start: flushed * Self.second, end: (flushed + 1) * Self.second))
-      }
-      let start = time * Self.second
-      let read = FleetEvent(.read, key: key, version: 1, start: start, end: start + 1)
-      return FleetHistory(histories, [], offset: 0).finding(read, by: reader)
-    }
-    #expect(finding(flushed: nil, reader: 0, at: 100) == nil)
-    #expect(finding(flushed: 5, reader: 0, at: 100) == nil)
-    #expect(finding(flushed: 50, reader: 0, at: 51) == nil)
-    #expect(finding(flushed: 50, reader: 0, at: 60) != nil)
-    #expect(finding(flushed: nil, reader: machine, at: 11) != nil)
-  }
-
-  @Test func aKeyThatManyWriteIsJudgedByTheOrderOfTheirWrites() {
-    let versions = (0..<3).map { FleetPlan.version(1, machine: $0, thread: 0) }
-    func finding(
-      _ starts: [Int64], read version: Int, by reader: Int = 5, at time: Int64, isAcknowledged: Bool = true
-    ) -> String? {
-      var histories = starts.enumerated().map { machine, start in
-        Self.write(Self.contestedKey, versions[machine], at: start * Self.second)
-      }
-      if !isAcknowledged { histories[0].removeLast() }
-      let start = time * Self.second
-      let read = FleetEvent(.read, key: Self.contestedKey, version: versions[version], start: start, end: start + 1)
-      return FleetHistory(histories, [], offset: 0).finding(read, by: reader)
-    }
-    // Sequential writes.
-    #expect(finding([0, 10, 20], read: 0, at: 9) == nil)
-    #expect(finding([0, 10, 20], read: 0, at: 12) == nil)
-    #expect(finding([0, 10, 20], read: 0, at: 19) != nil)
-    #expect(finding([0, 10, 20], read: 1, at: 40) != nil)
-    #expect(finding([0, 10, 20], read: 2, at: 40) == nil)
-    #expect(finding([0, 10, 20], read: 2, at: 19) != nil, "it was not written yet")
-    // Concurrent writes: either may be the last.
-    #expect(finding([10, 10, 0], read: 0, at: 40) == nil)
-    #expect(finding([10, 10, 0], read: 1, at: 40) == nil)
-    // The writer sees it at once.
-    #expect(finding([0, 10, 20], read: 0, by: 1, at: 11) != nil)
-    // An unacknowledged write may take effect at any time.
-    #expect(finding([0, 10, 20], read: 0, at: 40, isAcknowledged: false) == nil)
-  }
-
-  @Test func whatAFailoverMayLoseIsExcused() {
-    let writes = [Self.write(Self.key, 1, at: 0), Self.write(Self.key, 2, at: 100 * Self.second)]
-    func failover(_ start: Int64) -> [FleetHistory.Disturbance] {
-      [FleetHistory.Disturbance(start: start * Self.second, end: (start + 1) * Self.second, isFailover: true)]
-    }
-    let time = 200 * Self.second
-    for reader in [0, 2] {
-      #expect(Self.finding(writes, failover(101), reader: reader, version: 1, at: time) == nil)
-      #expect(Self.finding(writes, failover(110), reader: reader, version: 1, at: time) != nil)
-      #expect(Self.finding(writes, failover(90), reader: reader, version: 1, at: time) != nil)
-    }
-    #expect(Self.finding(writes, failover(101), reader: 2, version: 0, at: time) != nil)
+    #expect(FleetPlan.writer(of: Self.loaded) == 0 && FleetPlan.isLoaded(Self.loaded))
+    #expect(FleetPlan.writer(of: Self.queued) == Self.queued && !FleetPlan.isLoaded(Self.queued))
   }
 }

@@ -3,12 +3,11 @@ import Synchronization
 
 /// Makes the n-th call of a C function return a chosen status.
 ///
-/// A rule applies to one directory, one thread or the whole process, so tests can run in parallel. During a session,
+/// A rule applies to one directory or one thread, so tests can run in parallel. During a session,
 /// handles opened in its directory are recorded to detect leaks.
 extension FaultInjection {
   /// The calls that a session covers.
   package enum Scope: Sendable, Equatable {
-    case everywhere
     /// Calls made by the thread that began the session.
     case currentThread
     /// Calls about this directory and its contents; the path must be canonical.
@@ -56,7 +55,6 @@ extension FaultInjection {
 
     func applies(_ path: String?) -> Bool {
       switch scope {
-      case .everywhere: true
       case .currentThread: thread == PlatformThread.current
       case .directory(let directory): path == directory || path?.hasPrefix(directory + "/") == true
       }

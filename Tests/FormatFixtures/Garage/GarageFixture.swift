@@ -35,3 +35,70 @@ package enum GarageFixture {
     return garage
   }
 }
+
+/// An object with a status, and nested objects that are parked on their own. The files name the type and its module, so
+/// neither may be renamed.
+package final class FixtureAuthor: Mappable, Syncable {
+  package var id: String { name }
+  package var name = ""
+  package var born = Date(timeIntervalSince1970: 0)
+  package var books: [FixtureBook] = []
+  package var syncStatus = SyncStatus.undetermined
+
+  private enum CodingKeys: CodingKey {
+    case name, born, books
+  }
+
+  package init() {}
+
+  convenience init(_ name: String, born: Date, _ status: SyncStatus = .undetermined) {
+    self.init()
+    self.name = name
+    self.born = born
+    syncStatus = status
+  }
+}
+
+package final class FixtureBook: Mappable {
+  package var id: Int { number }
+  package var number = 0
+  package var title = ""
+  @Reference package var author: FixtureAuthor?
+
+  package init() {}
+
+  convenience init(_ number: Int, _ title: String) {
+    self.init()
+    self.number = number
+    self.title = title
+  }
+}
+
+package struct FixtureSecret: Mappable, Equatable, Sendable {
+  package var id: String
+  package var text: String
+}
+
+/// A value without an identifier, identified by its content.
+package struct FixtureShelf: Codable, Hashable, Sendable {
+  package var words: [String]
+  package var width: Int?
+}
+
+package struct FixtureTicket: Codable, Identifiable, Equatable, Sendable {
+  package var id: UUID
+  package var title: String
+  package var price: Double
+}
+
+/// Not an encryption, but shows whether it was called.
+package final class FixtureCipher: DataEncryptionDelegate {
+  package init() {}
+
+  package func encrypt(_ data: Data) throws -> String { String(data.base64EncodedString().reversed()) }
+
+  package func decrypt(_ string: String) throws -> Data {
+    guard let data = Data(base64Encoded: String(string.reversed())) else { throw POSIXError(.EINVAL) }
+    return data
+  }
+}

@@ -30,12 +30,12 @@ package enum DeletionTrial: Trial {
       var cache = try TrialCache.open(path) { $0.disk.groupCommitInterval = .milliseconds(2) }
       var peer = try start()
       for round in 0..<settings.count {
-        let harm = DeletionHarm.allCases[random.below(DeletionHarm.allCases.count)]
+        let harm = DeletionHarm.all[random.below(DeletionHarm.all.count)]
         try harmWhileWriting(harm, cache, peer, round)
         meet(harm, cache, peer, round)
         keep(harm, cache, peer, round)
         report.count("rounds")
-        report.count(harm.rawValue)
+        report.count(harm.description)
         if report.failureCount > 10 { break }
         switch random.below(6) {
         case 0:
@@ -56,7 +56,7 @@ package enum DeletionTrial: Trial {
     }
 
     private func start() throws -> ChildProcess {
-      let peer = try ChildProcess("soak", ["role", DeletionRole.name, path])
+      let peer = try ChildProcess("soak", ["role", DeletionTrial.name, path])
       guard peer.readLine() == "open" else {
         throw CacheError(.storageFailed, "The other process does not open the cache.")
       }
@@ -68,7 +68,7 @@ package enum DeletionTrial: Trial {
       _ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int
     ) throws {
       let other = settings.directory + "/other"
-      if [.replacedData, .replacedPair].contains(harm) {
+      if !harm.replaced.isEmpty {
         let made = try TrialCache.open(other)
         for index in 0..<random.below(30) { try made.set("\(index)", forKey: "p\(index)") }
         try made.close()
@@ -118,9 +118,7 @@ package enum DeletionTrial: Trial {
       }
       let milliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))
       if !hasMet { report.fail("round \(round), \(harm): the processes are not in one file after 10 s") }
-      if milliseconds > report["longest way to one file, ms"] {
-        report.count("longest way to one file, ms", milliseconds - report["longest way to one file, ms"])
-      }
+      report.countMost("longest way to one file, ms", milliseconds)
     }
 
     private mutating func keep(_ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int) {
@@ -146,5 +144,61 @@ package enum DeletionTrial: Trial {
       }
       number += count
     }
+  }
+}
+
+/// Damage to the files of an open cache.
+private struct DeletionHarm: CustomStringConvertible {
+  var deleted: [String] = []
+  /// The replacements come from a closed cache.
+  var replaced: [String] = []
+
+  static let all = [
+    DeletionHarm(deleted: ["data.mdb"]), DeletionHarm(deleted: ["lock.mdb"]),
+    DeletionHarm(deleted: ["data.mdb", "lock.mdb"]), DeletionHarm(deleted: ["journals"]),
+    DeletionHarm(deleted: ["processes.lock"]), DeletionHarm(deleted: TrialCache.fileNames.sorted()),
+    // The directory.
+    DeletionHarm(deleted: [""]), DeletionHarm(replaced: ["data.mdb"]),
+    DeletionHarm(replaced: ["data.mdb", "lock.mdb"]),
+  ]
+
+  var description: String { "deleted \(deleted), replaced \(replaced)" }
+
+  /// - Parameter other: The directory of a closed cache, the source of replacement files.
+  func happen(to path: String, _ other: String) {
+    // Errors are ignored: the file may already be gone.
+    for name in deleted { try? FileManager.default.removeItem(atPath: name.isEmpty ? path : path + "/" + name) }
+    for name in replaced { rename(other + "/" + name, path + "/" + name) }
+  }
+}
+
+/// Another process that has the cache open: `set KEY VALUE`, `get KEY`, `burst PREFIX FIRST COUNT`, `flush`, `close`.
+extension DeletionTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws {
+    let cache = try TrialCache.open(arguments[0]) { $0.disk.groupCommitInterval = .milliseconds(2) }
+    answer("open")
+    while let line = readLine() {
+      let words = line.split(separator: " ").map(String.init)
+      do {
+        answer(try perform(words, cache))
+      } catch {
+        answer("error \(error)")
+      }
+      if words.first == "close" { return }
+    }
+  }
+
+  private static func perform(_ words: [String], _ cache: LMDBCache) throws -> String {
+    switch words[0] {
+    case "set": try cache.set(words[2], forKey: words[1])
+    case "get": return try cache.value(String.self, forKey: words[1]) ?? "nil"
+    case "burst":
+      let first = Int(words[2])!
+      for number in first..<first + Int(words[3])! { try cache.set("\(number)", forKey: words[1] + "\(number)") }
+    case "flush": try cache.flush()
+    case "close": try cache.close()
+    default: return "unknown"
+    }
+    return "ok"
   }
 }

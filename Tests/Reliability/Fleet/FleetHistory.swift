@@ -1,7 +1,7 @@
 /// Checks a fleet's reads against its acknowledged writes.
 struct FleetHistory {
   /// When the server was away, or lost data, by the monotonic clock.
-  struct Disturbance {
+  struct Disturbance: Sendable {
     let start: Int64
     let end: Int64
     var empties = false

@@ -1,3 +1,55 @@
+import Foundation
+
+/// An operation of a fleet's machine, as recorded in its history. Times are monotonic and shared by all processes.
+struct FleetEvent: Equatable, Sendable {
+  enum Kind: UInt8, Sendable {
+    /// A write is about to start; its outcome is unknown.
+    case begun
+    case acknowledged
+    /// A read, with the version it found; 0 means nothing.
+    case read
+    /// A thread overslept by this long: the scheduler may have held up the machine's other threads too.
+    case paused
+    /// Everything the machine wrote before this event began is on the server.
+    case flushed
+  }
+
+  var kind: Kind
+  var isRemoval = false
+  /// Whether one of the machine's requests to the server failed in between.
+  var hasFailure = false
+  var key: Int
+  /// Writes of a key are numbered from 1.
+  var version: Int
+  /// Wall-clock expiry; 0 means never. The earliest time for `begun`, the latest for `acknowledged`.
+  var expires: Int64 = 0
+  var start: Int64
+  var end: Int64
+
+  init(
+    _ kind: Kind, key: Int, version: Int, isRemoval: Bool = false, expires: Int64 = 0, start: Int64, end: Int64
+  ) {
+    self.kind = kind
+    self.isRemoval = isRemoval
+    self.key = key
+    self.version = version
+    self.expires = expires
+    self.start = start
+    self.end = end
+  }
+
+  /// Its memory: the same program reads and writes it.
+  var bytes: Data { withUnsafeBytes(of: self) { Data($0) } }
+
+  /// The events of a file. Ignores the partial last one of a killed process.
+  static func events(in path: String) -> [FleetEvent] {
+    let size = MemoryLayout<FleetEvent>.size
+    return (FileManager.default.contents(atPath: path) ?? Data()).withUnsafeBytes { bytes in
+      (0..<bytes.count / size).map { bytes.loadUnaligned(fromByteOffset: $0 * size, as: FleetEvent.self) }
+    }
+  }
+}
+
 /// Which machine writes which keys, and how old a read may be.
 struct FleetPlan {
   static let machines = 6
@@ -48,8 +100,6 @@ struct FleetPlan {
   static func version(_ number: Int, machine: Int, thread: Int) -> Int {
     (machine * threads + thread) << 32 | number
   }
-
-  static func machine(ofVersion version: Int) -> Int { version >> 32 / threads }
 
   /// How long a machine may keep reading the old value after a write reached the server.
   static func bound(reader: Int) -> Int64 { wait + timeLimit + servesUnheardFor(reader) }

@@ -2,14 +2,13 @@ import Foundation
 import LMDBCaching
 import LMDBCachingRedis
 import Platform
+import Synchronization
 import TestSupport
 
 /// A machine of a fleet: `DIRECTORY SERVER MACHINE OPERATIONS SEED`, with a port or a socket's path as SERVER. Reads
 /// and writes, prints `done`, and then answers commands.
-enum FleetRole: TrialRole {
-  static let name = "fleet"
-
-  static func run(_ arguments: [String]) throws {
+extension FleetTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws {
     let machine = try FleetMachine(
       directory: arguments[0], server: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
     let operations = Int(arguments[3])!
@@ -78,7 +77,7 @@ final class FleetMachine: @unchecked Sendable {
       configuration: configuration)
   }
 
-  private func note(_ event: FleetEvent) { history.write(Data(event.bytes)) }
+  private func note(_ event: FleetEvent) { history.write(event.bytes) }
 
   /// Records scheduling pauses for the life of the process.
   func watch() {
@@ -164,7 +163,7 @@ final class FleetMachine: @unchecked Sendable {
       event.hasFailure = cache.statistics.failures != failures || !cache.health.isHealthy
       note(event)
     } catch {
-      FleetRole.answer("reading \(key): \(error)")
+      FleetTrial.answer("reading \(key): \(error)")
     }
   }
 
@@ -240,5 +239,26 @@ final class FleetMachine: @unchecked Sendable {
   func end() {
     cache.close()
     try? cache.local.close()
+  }
+}
+
+/// The source of the loaded keys: one number for each, in memory that all machines share.
+// Sendable: the numbers are atomic, and stay mapped.
+struct FleetSource: @unchecked Sendable {
+  private let numbers: UnsafeMutablePointer<Atomic<Int>>
+
+  init(_ directory: String) throws {
+    let size = FleetPlan.keys * MemoryLayout<Atomic<Int>>.stride
+    let descriptor = open(directory + "/source", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { _ = close(descriptor) }
+    guard ftruncate(descriptor, off_t(size)) == 0,
+      let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), memory != MAP_FAILED
+    else { throw POSIXError(.EIO) }
+    numbers = memory.bindMemory(to: Atomic<Int>.self, capacity: FleetPlan.keys)
+  }
+
+  subscript(key: Int) -> Int {
+    get { numbers[key].load(ordering: .sequentiallyConsistent) }
+    nonmutating set { numbers[key].store(newValue, ordering: .sequentiallyConsistent) }
   }
 }

@@ -111,7 +111,7 @@ extension FleetTrial {
     ) throws -> ChildProcess {
       let seed = settings.seed &* 1_000 &+ UInt64(number) &+ life &* 100
       return try ChildProcess(
-        "soak", ["role", FleetRole.name, settings.directory, server, "\(number)", "\(operations)", "\(seed)"])
+        "soak", ["role", FleetTrial.name, settings.directory, server, "\(number)", "\(operations)", "\(seed)"])
     }
 
     private func awaitEnd() {

@@ -1,5 +1,6 @@
 import Foundation
 import LMDBCaching
+import Platform
 import TestSupport
 
 package enum ForeignFilesTrial: Trial {
@@ -49,11 +50,10 @@ package enum ForeignFilesTrial: Trial {
       let text = "round \(round), .\(durability), \(isCache ? "a cache" : "no cache") with \(foreign)"
       for step in 0..<1 + random.below(3) {
         if isCache && random.below(3) == 0 { damage(path) }
-        let outcome = try BoundedProcess.run(
-          "soak",
-          ["role", ForeignFilesRole.name, path, "\(durability.rawValue)", "\(random.below(2) == 0 ? 0 : step + 2)"],
-          within: 10)
-        judge(outcome, "\(text), step \(step)", mustRefuse: !isCache && !foreign.isEmpty)
+        let arguments = [
+          path, "\(durability.rawValue)", "\(random.below(2) == 0 ? 0 : step + 2)", "\(!isCache && !foreign.isEmpty)",
+        ]
+        try report.run(ForeignFilesTrial.self, arguments, within: 10, "\(text), step \(step)")
       }
       for (name, image) in before {
         for loss in image.losses(in: try TreeImage(path + "/" + name)) { report.fail("\(text): \(name), \(loss)") }
@@ -61,18 +61,7 @@ package enum ForeignFilesTrial: Trial {
       let after = try TreeImage(victims)
       for loss in elsewhere.losses(in: after) { report.fail("\(text): elsewhere, \(loss)") }
       for addition in elsewhere.additions(in: after) { report.fail("\(text): elsewhere, \(addition) was made") }
-      report.count("rounds")
       try FileManager.default.removeItem(atPath: folder)
-    }
-
-    private mutating func judge(_ outcome: ProcessOutcome, _ text: String, mustRefuse: Bool) {
-      if !outcome.isOrderly { report.fail("\(text): \(outcome.ending)") }
-      switch outcome.answers.last {
-      case "done": report.count("opened")
-      case let answer? where answer.hasPrefix("refused"): report.count("refused")
-      case let answer: report.fail("\(text): \(answer ?? "nothing")")
-      }
-      if mustRefuse && outcome.answers.last == "done" { report.fail("\(text): taken for a cache's") }
     }
 
     private func make(_ path: String, _ durability: Durability) throws {
@@ -102,7 +91,7 @@ package enum ForeignFilesTrial: Trial {
       let guise = Guise.allCases[random.below(Guise.allCases.count)]
       var status = stat()
       var isThere = lstat(path + "/" + top, &status) == 0
-      if isThere, besideCache, guise != .file, status.st_mode & S_IFMT == S_IFREG, Self.ownNames.contains(top) {
+      if isThere, besideCache, guise != .file, status.st_mode & S_IFMT == S_IFREG, TrialCache.fileNames.contains(top) {
         try FileManager.default.removeItem(atPath: path + "/" + top)
         isThere = false
       }
@@ -110,7 +99,7 @@ package enum ForeignFilesTrial: Trial {
       if isThere && !(guise == .file && isFolder && access(path + "/" + content.path, F_OK) != 0) { return nil }
       if guise == .file {
         // The cache may replace files under its own names.
-        if besideCache && content.path == top && Self.ownNames.contains(top) { return nil }
+        if besideCache && content.path == top && TrialCache.fileNames.contains(top) { return nil }
         report.count("\(guise)")
         try content.place(in: path)
         return content.path
@@ -126,12 +115,39 @@ package enum ForeignFilesTrial: Trial {
       case .pipe:
         guard mkfifo(path + "/" + top, 0o600) == 0 else { throw CacheError(.storageFailed, "mkfifo failed") }
       }
-      return besideCache && Self.ownNames.contains(top) ? nil : top
+      return besideCache && TrialCache.fileNames.contains(top) ? nil : top
     }
+  }
+}
 
-    private static let ownNames: Set = [
-      "clean-exit", "data.mdb", "fast-session", "fast-session.new", "journals", "lock.mdb", "new", "processes.lock",
-      "statistics", "values",
-    ]
+/// Uses a directory as a cache as far as possible: `DIRECTORY DURABILITY BOOT MUST-REFUSE`; boot 0 is the current one.
+extension ForeignFilesTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws {
+    let boot = UInt64(arguments[2])!
+    if boot > 0 { BootIdentifier.simulate(boot: boot) }
+    // A day ahead, so that every abandoned file counts as old.
+    let clock = ManualClock(now: CacheClock.system.now + 86_400_000_000_000)
+    let cache: LMDBCache
+    do {
+      cache = try TrialCache.open(arguments[0]) {
+        $0.durability = Durability(rawValue: UInt8(arguments[1])!)!
+        $0.clock = .manual(clock)
+      }
+    } catch {
+      let code = (error as? CacheError)?.code ?? .storageFailed
+      return code == .storageFailed ? answer("failed without a name: \(error)") : count("refused")
+    }
+    if arguments[3] == "true" { answer("the directory is taken for a cache's") }
+    try cache.set(Data(count: 2 << 20), forKey: "large")
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    clock.advance(by: .seconds(61))
+    try cache.sweepValues()
+    guard try cache.value(String.self, forKey: "key") == "v" else { return answer("a write is lost") }
+    try cache.trim(to: .count(1))
+    try cache.removeAll()
+    try cache.set("w", forKey: "key")
+    try cache.close()
+    count("opened")
   }
 }

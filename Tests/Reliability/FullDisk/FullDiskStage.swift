@@ -2,13 +2,12 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+/// The trial cannot continue, or the cache lost something.
+struct FullDiskFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
 
 /// One round: mounts a small disk, fills and frees it while another process uses a cache on it, sometimes kills that
 /// process, and checks its reads against its writes.
@@ -36,9 +35,7 @@ struct FullDiskStage: TrialRole {
 
   static func run(_ arguments: [String]) throws {
     let place = FullDiskPlace(rawValue: arguments[0])!
-    var stage = FullDiskStage(
-      place: place, directory: arguments[1], durability: arguments[3],
-      random: SeededRandom(UInt64(arguments[2])!))
+    var stage = FullDiskStage(place, arguments)
     do {
       try place.mount(at: arguments[1])
       try stage.run(Int(arguments[4])!)
@@ -46,14 +43,14 @@ struct FullDiskStage: TrialRole {
       answer("wrong \(place) \(error); after \(stage.latest.suffix(12).joined(separator: ", "))")
     }
     stage.user?.kill()
-    for (name, value) in stage.figures { answer("count \(value) \(name)") }
+    for (name, value) in stage.figures { count(name, value) }
   }
 
-  private init(place: FullDiskPlace, directory: String, durability: String, random: SeededRandom) {
+  private init(_ place: FullDiskPlace, _ arguments: [String]) {
     self.place = place
-    self.directory = directory
-    self.durability = durability
-    self.random = random
+    directory = arguments[1]
+    random = SeededRandom(UInt64(arguments[2])!)
+    durability = arguments[3]
   }
 
   private var cacheDirectory: String { directory + "/cache" }
@@ -86,7 +83,7 @@ struct FullDiskStage: TrialRole {
     case 72..<78: try flush()
     case 78..<80: try trim()
     case 80..<82: _ = try ask("advance \(1 + random.below(40))")
-    case 82: try giveBack()
+    case 82: try attempt("upkeep")
     case 83..<86: try die()
     case 86..<88: try close()
     default: try check()
@@ -114,9 +111,18 @@ struct FullDiskStage: TrialRole {
     latest.append(command)
     guard let answer = user?.run(command) else {
       user = nil
-      throw FullDiskFailure(message: "the process has ended by itself")
+      throw FullDiskFailure("the process has ended by itself")
     }
     latest[latest.count - 1] += ": \(answer)"
+    return answer
+  }
+
+  /// Succeeds, or fails for lack of space, or for a write that the disk's end cuts short.
+  @discardableResult private mutating func attempt(_ command: String) throws -> String {
+    let answer = try ask(command)
+    guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
+      throw FullDiskFailure("\(command): \(answer)")
+    }
     return answer
   }
 
@@ -125,11 +131,7 @@ struct FullDiskStage: TrialRole {
   private mutating func fill() throws {
     isFull = true
     figures["times full", default: 0] += 1
-    if place == .limit {
-      // The limit is below the files' present size, or a little above it.
-      if user != nil { try limit() }
-      return
-    }
+    if place == .limit { return try limit() }
     let descriptor = Foundation.open(directory + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
     if descriptor < 0 { return }  // Not a block left for its name.
     defer { Foundation.close(descriptor) }
@@ -139,8 +141,9 @@ struct FullDiskStage: TrialRole {
     }
   }
 
+  /// Below the files' present size, or a little above it.
   private mutating func limit() throws {
-    _ = try ask("limit \([1, 100_000, 300_000, 1_000_000][random.below(4)])")
+    if user != nil { _ = try ask("limit \([1, 100_000, 300_000, 1_000_000][random.below(4)])") }
   }
 
   private mutating func free() throws {
@@ -164,34 +167,24 @@ struct FullDiskStage: TrialRole {
       figures["openings refused", default: 0] += 1
       child.kill()
       user = nil
-      // Without a filler, the cache itself may have filled the disk.
-      guard answer == "error noSpace" else { throw FullDiskFailure(message: "opening: \(answer)") }
+      guard answer == "error noSpace" else { throw FullDiskFailure("opening: \(answer)") }
       if FileManager.default.fileExists(atPath: cacheDirectory + "/new") {
-        throw FullDiskFailure(message: "a refused opening left something half made")
+        throw FullDiskFailure("a refused opening left something half made")
       }
-      if !isFull { try makeSpace() }
+      if !isFull { throw FullDiskFailure("a cache that filled the disk by itself cannot be opened") }
       return
     }
     try checkLockFile()
     try read()
   }
 
-  /// Frees space when the cache cannot be opened and nothing but the cache fills the disk.
-  private func makeSpace() throws {
-    let values = cacheDirectory + "/values"
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: values)) ?? [] {
-      try FileManager.default.removeItem(atPath: values + "/" + name)
-    }
-    throw FullDiskFailure(message: "a cache that filled the disk by itself cannot be opened")
-  }
-
   /// A hole in the lock file would raise SIGBUS on a full disk.
   private func checkLockFile() throws {
     var status = stat()
     guard stat(cacheDirectory + "/lock.mdb", &status) == 0 else {
-      throw FullDiskFailure(message: "there is no lock.mdb")
+      throw FullDiskFailure("there is no lock.mdb")
     }
-    if Int(status.st_blocks) * 512 < Int(status.st_size) { throw FullDiskFailure(message: "lock.mdb is sparse") }
+    if Int(status.st_blocks) * 512 < Int(status.st_size) { throw FullDiskFailure("lock.mdb is sparse") }
   }
 
   /// A new process must find a written value: the last one, unless writes did not survive the process.
@@ -199,12 +192,11 @@ struct FullDiskStage: TrialRole {
     for key in 0..<Self.keyCount {
       let answer = try read("get \(key)")
       guard let found = answer == "nil" ? -1 : Int(answer) else {
-        throw FullDiskFailure(message: "key \(key): \(answer)")
+        throw FullDiskFailure("key \(key): \(answer)")
       }
       let wanted = isExact ? [current[key] ?? -1] : possible[key] ?? [-1]
       guard wanted.contains(found) else {
-        throw FullDiskFailure(
-          message: "key \(key) has \(found) after the process's end, and not one of \(wanted.sorted())")
+        throw FullDiskFailure("key \(key) has \(found) after the process's end, and not one of \(wanted.sorted())")
       }
       current[key] = found < 0 ? nil : found
     }
@@ -225,26 +217,19 @@ struct FullDiskStage: TrialRole {
   }
 
   private mutating func close() throws {
-    let answer = try ask("close")
+    // Reports lost writes.
+    if try attempt("close") != "ok" { isExact = false }
     user?.kill()
     user = nil
-    // Reports lost writes: for lack of space, or for a write that the disk's end cut short.
-    guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
-      throw FullDiskFailure(message: "closing: \(answer)")
-    }
-    if answer != "ok" { isExact = false }
   }
 
   // MARK: Changes
 
   private mutating func write(_ command: String) throws {
     let words = command.split(separator: " ").map { Int($0) }
-    let answer = try ask(command)
-    // A write that the disk's end cuts short fails as an I/O error first. What is refused changes nothing.
+    let answer = try attempt(command)
+    // A refused write changes nothing.
     let isRefused = ["error noSpace", "error storageFailed"].contains(answer)
-    guard isRefused || answer == "ok" || answer == "error notCommitted" else {
-      throw FullDiskFailure(message: "\(command): \(answer)")
-    }
     figures[answer == "ok" ? "writes" : isRefused ? "writes refused" : "writes not committed yet", default: 0] += 1
     if isRefused { return }
     switch command.prefix(3) {
@@ -268,34 +253,18 @@ struct FullDiskStage: TrialRole {
     let health = try ask("health")
     if health == "healthy" { return }
     guard ["memory-only noSpace", "memory-only storageFailed"].contains(health) else {
-      throw FullDiskFailure(message: "health: \(health)")
+      throw FullDiskFailure("health: \(health)")
     }
     isExact = false
     figures["steps in memory only", default: 0] += 1
   }
 
   private mutating func flush() throws {
-    let answer = try ask("flush")
-    if answer == "ok" {
-      if try ask("health") == "healthy" { settle() }
-    } else if !["error notCommitted", "error noSpace", "error storageFailed"].contains(answer) {
-      throw FullDiskFailure(message: "flush: \(answer)")
-    }
-  }
-
-  /// Returns unused space: values, free pages, idle journals.
-  private mutating func giveBack() throws {
-    let answer = try ask("upkeep")
-    guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
-      throw FullDiskFailure(message: "upkeep: \(answer)")
-    }
+    if try attempt("flush") == "ok", try ask("health") == "healthy" { settle() }
   }
 
   private mutating func trim() throws {
-    let answer = try ask("trim \(Self.keyCount / 2)")
-    guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
-      throw FullDiskFailure(message: "trim: \(answer)")
-    }
+    try attempt("trim \(Self.keyCount / 2)")
     // A trimmed entry may still be on the disk, and one that a write replaces which does not survive may be trimmed.
     for key in 0..<Self.keyCount {
       possible[key, default: []].insert(-1)
@@ -304,7 +273,7 @@ struct FullDiskStage: TrialRole {
       if found == "nil" {
         note(key, nil)
       } else if found != "\(number)" {
-        throw FullDiskFailure(message: "key \(key) has \(found) after a trim, and not \(number)")
+        throw FullDiskFailure("key \(key) has \(found) after a trim, and not \(number)")
       }
     }
     isExact = false
@@ -317,14 +286,14 @@ struct FullDiskStage: TrialRole {
       let found = try read("get \(key)")
       figures["reads", default: 0] += 1
       if found == (current[key].map { "\($0)" } ?? "nil") { continue }
-      throw FullDiskFailure(message: "key \(key) is read as \(found), and is \(current[key] ?? -1)")
+      throw FullDiskFailure("key \(key) is read as \(found), and is \(current[key] ?? -1)")
     }
   }
 
   /// Once there is space, the cache commits by itself and everything reaches the disk.
   private mutating func comeBack() throws {
     if user == nil { try open() }
-    guard user != nil else { throw FullDiskFailure(message: "it cannot be opened when there is space again") }
+    guard user != nil else { throw FullDiskFailure("it cannot be opened when there is space again") }
     var isHealthy = false
     for _ in 0..<200 where !isHealthy {
       _ = try ask("advance 31")
@@ -335,21 +304,20 @@ struct FullDiskStage: TrialRole {
       // The cache may have filled the disk by itself. Removing entries must help even then.
       if !isHealthy { try write("clear") }
     }
-    if !isHealthy { throw FullDiskFailure(message: "it does not come back when there is space again") }
+    if !isHealthy { throw FullDiskFailure("it does not come back when there is space again") }
     figures["came back", default: 0] += 1
     let count = try read("count")
-    if Int(count) == nil { throw FullDiskFailure(message: "count: \(count)") }
+    if Int(count) == nil { throw FullDiskFailure("count: \(count)") }
     for key in 0..<Self.keyCount {
       let found = try read("get \(key)")
       if Int(found) != current[key] {
-        throw FullDiskFailure(
-          message: "key \(key) is \(found) when there is space again, and not \(current[key] ?? -1)")
+        throw FullDiskFailure("key \(key) is \(found) when there is space again, and not \(current[key] ?? -1)")
       }
     }
     settle()
     try write("set 0 \(nextNumber())")
     try die()
     try open()
-    if user == nil { throw FullDiskFailure(message: "it cannot be opened again") }
+    if user == nil { throw FullDiskFailure("it cannot be opened again") }
   }
 }

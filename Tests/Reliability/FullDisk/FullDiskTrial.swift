@@ -17,15 +17,11 @@ package struct FullDiskTrial: Trial {
     let places = FullDiskPlace.allCases.filter(\.isAvailable)
     report.count("rounds", 0)
     if places.isEmpty { return report }
-    // Only in the long form, as root, with enough memory.
-    if settings.count >= 100, places.contains(.tmpfs), try LongValueStage.availableMemory() > LongValueStage.memory {
-      let stage = try inNamespaceOfItsOwn([LongValueStage.name, settings.directory + "/long"])
-      let lines = stage.readRemaining()
-      for line in lines {
-        let words = line.split(separator: " ", maxSplits: 2).map(String.init)
-        if words[0] == "count" { report.count(words[2]) } else { report.fail("long values: \(line)") }
-      }
-      if stage.end() != .exit(0) || lines.isEmpty { report.fail("long values: it has ended by itself") }
+    // Hashing gigabytes takes a sanitizer minutes.
+    if places.contains(.tmpfs), !Sanitizer.address.isActive, !Sanitizer.thread.isActive {
+      try tryLongValues("cut", settings, &report)
+      let isLong = try settings.count >= 100 && LongValueStage.availableMemory() > LongValueStage.memory
+      if isLong { try tryLongValues("longest", settings, &report) }
     }
     for round in 0..<settings.count {
       let place = places[round % places.count]
@@ -39,24 +35,23 @@ package struct FullDiskTrial: Trial {
         place == .limit ? try ChildProcess("soak", ["role"] + arguments) : try inNamespaceOfItsOwn(arguments)
       report.count("rounds")
       report.count("rounds on \(place)")
-      var isFinished = false
-      for line in stage.readRemaining() {
-        let words = line.split(separator: " ", maxSplits: 2).map(String.init)
-        if words[0] == "count" {
-          report.count(words[2], Int(words[1])!)
-          isFinished = true
-        } else {
-          report.fail("round \(round) (.\(durability), seed \(seed)): \(line)")
-        }
-      }
+      let lines = stage.readRemaining()
+      report.add(lines, of: "round \(round) on \(place) (.\(durability), seed \(seed))")
       stage.end()
-      if !isFinished { report.fail("round \(round) on \(place): it has ended by itself") }
+      if lines.isEmpty { report.fail("round \(round) on \(place): it has ended by itself") }
       if report.isPassed {
         try FileManager.default.removeItem(atPath: directory)
         if place == .ext4 { try FileManager.default.removeItem(atPath: directory + ".image") }
       }
     }
     return report
+  }
+
+  private static func tryLongValues(_ way: String, _ settings: TrialSettings, _ report: inout TrialReport) throws {
+    let stage = try inNamespaceOfItsOwn([LongValueStage.name, way, settings.directory + "/\(way)"])
+    report.add(stage.readRemaining(), of: "long values")
+    if stage.end() != .exit(0) { report.fail("long values: the process has ended by itself") }
+    report.count("stages of long values")
   }
 
   private static func inNamespaceOfItsOwn(_ role: [String]) throws -> ChildProcess {

@@ -1,3 +1,5 @@
+import CacheModel
+
 package enum Trials {
   package static let all: [any Trial.Type] = [
     ChurnTrial.self,
@@ -11,36 +13,59 @@ package enum Trials {
     HostileTrial.self,
     KillTrial.self,
     LifeCycleTrial.self,
-    LinearizabilityTrial.self,
     ModelTrial.self,
     PowerLossTrial.self,
     SuspensionTrial.self,
-    UpdatesTrial.self,
     UserDefaultsTrial.self,
   ]
 
   package static let roles: [any TrialRole.Type] = [
-    ChurnReaderRole.self,
-    ClockJumpsRole.self,
-    CorruptionRole.self,
-    DeletionRole.self,
-    FleetRole.self,
-    ForeignFilesRole.self,
-    ForgedMetadataRole.self,
+    ChurnTrial.self,
+    ClockJumpsTrial.self,
+    CorruptionTrial.self,
+    DeletionTrial.self,
+    FleetTrial.self,
+    ForeignFilesTrial.self,
+    ForgedMetadataTrial.self,
     FullDiskStage.self,
     FullDiskUser.self,
-    HistoryRole.self,
-    HostileReader.self,
+    HostileTrial.self,
     KillDumpRole.self,
     KillReaderRole.self,
     KillWriterRole.self,
-    LifeCycleRole.self,
+    LifeCycleTrial.self,
     LongValueStage.self,
-    ModelRole.self,
+    ModelTrial.self,
     PowerLossReader.self,
     PowerLossWriter.self,
-    SuspensionRole.self,
-    UpdatesRole.self,
-    UserDefaultsRole.self,
+    SuspensionTrial.self,
+    UserDefaultsTrial.self,
   ]
+}
+
+package enum ModelTrial: Trial {
+  package static let name = "model"
+  package static let summary =
+    "Random operations, processes, kills and failures on a cache and on a dictionary: both hold the same."
+  package static let defaultCount = 2_000
+  private static let steps = 600
+
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var report = TrialReport()
+    for round in 0..<settings.count {
+      let seed = settings.seed &+ UInt64(round)
+      let history = ModelHistory(seed: seed, count: steps)
+      let failure = try history.failure(
+        startingChildrenBy: "soak", ["role", ModelTrial.name], in: settings.directory)
+      if let failure { report.fail("\(failure)\nAgain: Scripts/soak model --seed \(seed) --count 1") }
+      report.count("steps", steps)
+      for (name, count) in history.counts.sorted(by: { $0.key < $1.key }) { report.count(name, count) }
+    }
+    return report
+  }
+}
+
+/// The second process of a model.
+extension ModelTrial: TrialRole {
+  package static func run(_ arguments: [String]) throws { try ModelChild.serve(arguments) }
 }

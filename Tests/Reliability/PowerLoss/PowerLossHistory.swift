@@ -1,19 +1,18 @@
 import LMDBCaching
 import WriteLog
 
-/// A writer's changes, and which of them may survive a power cut at any moment.
+/// A writer's operations, and which of them may survive a power cut at any moment.
 ///
 /// A moment is the number of log records before it.
 struct PowerLossHistory {
   private struct Step {
-    let number: Int
-    let change: PowerLossChange
+    let operation: WriterOperation
     let began: Int
     var ended: Int?
     /// Whether this and all earlier changes were committed when it ended.
     var isCommitted = false
-    /// The contents after it, if nothing were ever trimmed.
-    let state: [Int: Int]
+    /// The contents after it.
+    let contents: [String: WrittenValue]
   }
 
   enum Verdict {
@@ -23,8 +22,8 @@ struct PowerLossHistory {
     case wrong(String)
   }
 
-  private let durability: Durability
-  private let base: [Int: Int]
+  private let load: WriterLoad
+  private let base: [String: WrittenValue]
   private var steps: [Step] = []
   private var opened: Int?
   private var synchronizations: [Int] = []
@@ -33,10 +32,12 @@ struct PowerLossHistory {
   /// - Parameters:
   ///   - base: The entries at the start.
   ///   - databases: The inode numbers of the database file at the start.
-  init(_ records: [WriteLogRecord], durability: Durability, base: [Int: Int], databases: Set<UInt64>) {
-    self.durability = durability
+  init(
+    _ records: [WriteLogRecord], _ load: WriterLoad, base: [String: WrittenValue], databases: Set<UInt64>
+  ) {
+    self.load = load
     self.base = base
-    var (databases, state) = (databases, base)
+    var (databases, state) = (databases, WriterState(base))
     for (moment, record) in records.enumerated() {
       switch record.operation {
       case WRITE_LOG_CREATE where record.path.hasSuffix("/data.mdb"): databases.insert(record.file)
@@ -48,22 +49,15 @@ struct PowerLossHistory {
     }
   }
 
-  private mutating func note(_ mark: String, _ moment: Int, _ state: inout [Int: Int]) {
+  private mutating func note(_ mark: String, _ moment: Int, _ state: inout WriterState) {
     let words = mark.split(separator: " ")
     switch words[0] {
-    case "opened":
-      opened = moment
-      var found: [Int: Int] = [:]
-      for word in words.dropFirst() {
-        let pair = word.split(separator: "=")
-        found[Int(pair[0])!] = Int(pair[1])!
-      }
-      if found != state { failure = "what the reader found before, the writer did not: \(found), \(state)" }
+    case "opened": opened = moment
     case "begin":
-      let change = PowerLossChange(words[2...])!
       let number = Int(words[1])!
-      change.apply(number, to: &state)
-      steps.append(Step(number: number, change: change, began: moment, state: state))
+      let operation = WriterOperation(number: number, load)
+      operation.apply(to: &state, WrittenValue(writer: load.writer, number: number))
+      steps.append(Step(operation: operation, began: moment, contents: state.contents))
     case "end":
       steps[steps.count - 1].ended = moment
       steps[steps.count - 1].isCommitted = words[2] == "1"
@@ -75,29 +69,22 @@ struct PowerLossHistory {
   var acknowledged: Int { steps.count { $0.ended != nil } }
 
   /// Whether a power cut at `moment` may leave `found`.
-  func judge(_ found: [Int: Int], discarded: Int, at moment: Int) -> Verdict {
-    let begun = steps.prefix { $0.began < moment }
+  func judge(_ found: [String: WrittenValue], discarded: Int, at moment: Int) -> Verdict {
+    let begun = Array(steps.prefix { $0.began < moment })
     let ended = begun.count { $0.ended.map { $0 < moment } ?? false }
-    if durability == .fast { return judgeFast(found, discarded, Array(begun), ended, moment) }
+    if load.durability == Durability.fast.rawValue { return judgeFast(found, discarded, begun, ended, moment) }
     if discarded > 0 { return .wrong("the cache was discarded") }
-    let least = durability == .full ? ended : durable(Array(begun), at: moment)
-    let trimmed = Set(
-      begun.indices.compactMap { index -> Int? in
-        if case .trim = begun[index].change { index } else { nil }
-      })
-    for count in stride(from: begun.count, through: least, by: -1)
-    where equals(found, state(after: count), begun.prefix(count), trimmed) {
-      return .kept(missing: max(0, ended - count))
+    let least = load.durability == Durability.full.rawValue ? ended : durable(begun, at: moment)
+    // Operations that change no contents: the latest state counts.
+    guard let count = (0...begun.count).last(where: { found == contents(after: $0) }) else {
+      let wanted = contents(after: least)
+      let differences = Set(wanted.keys).union(found.keys).filter { wanted[$0] != found[$0] }.sorted().map {
+        "\($0) \(found[$0].map { "\($0.number)" } ?? "gone"), not \(wanted[$0].map { "\($0.number)" } ?? "gone")"
+      }
+      return .wrong("no number of changes leads to it: compared with \(least) of \(begun.count), \(differences)")
     }
-    for count in stride(from: least - 1, through: 0, by: -1)
-    where equals(found, state(after: count), begun.prefix(count), trimmed) {
-      return .wrong("it is as after \(count) changes, where \(least) had to be there and \(ended) had returned")
-    }
-    let wanted = state(after: least)
-    let (missing, unwanted) = (wanted.filter { found[$0.key] != $0.value }, found.filter { wanted[$0.key] != $0.value })
-    return .wrong(
-      "it is as after no number of changes: beside \(least) of \(begun.count), missing \(missing.sorted { $0 < $1 }), "
-        + "there \(unwanted.sorted { $0 < $1 })")
+    if count >= least { return .kept(missing: max(0, ended - count)) }
+    return .wrong("it is as after \(count) changes, where \(least) had to be there and \(ended) had returned")
   }
 
   /// Changes in the last batch but one, or in older ones.
@@ -106,41 +93,26 @@ struct PowerLossHistory {
     var least = 0
     for (index, step) in begun.enumerated() {
       guard let ended = step.ended, ended < moment else { continue }
-      if step.change == .flush || step.isCommitted && ended < last { least = index + 1 }
+      if case .flush = step.operation { least = index + 1 }
+      if step.isCommitted && ended < last { least = index + 1 }
     }
     return least
   }
 
-  private func state(after count: Int) -> [Int: Int] { count == 0 ? base : steps[count - 1].state }
-
-  /// Equal except for trimmed entries: a trim is not a write, and may or may not survive a power cut.
-  private func equals(
-    _ found: [Int: Int], _ state: [Int: Int], _ begun: ArraySlice<Step>, _ trimmed: Set<Int>
-  ) -> Bool {
-    if found == state { return true }
-    guard let lastTrim = trimmed.max() else { return false }
-    return found.allSatisfy { state[$0.key] == $0.value }
-      && state.allSatisfy { key, number in
-        found[key] == number || (base[key] == number || steps[lastTrim].number >= number)
-      }
-  }
+  private func contents(after count: Int) -> [String: WrittenValue] { count == 0 ? base : steps[count - 1].contents }
 
   private func judgeFast(
-    _ found: [Int: Int], _ discarded: Int, _ begun: [Step], _ ended: Int, _ moment: Int
+    _ found: [String: WrittenValue], _ discarded: Int, _ begun: [Step], _ ended: Int, _ moment: Int
   ) -> Verdict {
     // Between a close and the next opening, unsynchronized data may be lost.
     var isBetween = opened.map { moment <= $0 } ?? true
-    if begun.count > ended, case .reopen? = begun.last?.change { isBetween = true }
+    if begun.count > ended, case .reopen? = begun.last?.operation { isBetween = true }
     if discarded > 1 { return .wrong("it was discarded \(discarded) times") }
     if found.isEmpty && (discarded == 1 || isBetween) { return .discarded }
     guard isBetween, discarded == 0 else {
       return .wrong("it was \(discarded == 1 ? "said to be discarded and is not" : "believed"): \(found)")
     }
-    let trimmed = Set(
-      begun.indices.compactMap { index -> Int? in
-        if case .trim = begun[index].change { index } else { nil }
-      })
-    return equals(found, state(after: begun.count), begun[...], trimmed)
+    return found == contents(after: begun.count)
       ? .kept(missing: 0) : .wrong("it was believed, and is not as it was closed")
   }
 }

@@ -29,10 +29,9 @@ package struct PowerLossTrial: Trial {
 
   private struct Base {
     let root: String
-    let entries: PowerLossEntries
-    let durability: Durability
-    let state: [Int: Int]
-    let nextNumber: Int
+    let load: WriterLoad
+    var contents: [String: WrittenValue] = [:]
+    var nextNumber = 1
   }
 
   private mutating func run() throws {
@@ -49,39 +48,47 @@ package struct PowerLossTrial: Trial {
     #endif
   }
 
+  /// An empty disk.
+  private mutating func newBase(_ run: Int) throws -> Base {
+    let root = settings.directory + "/disk-\(run)"
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+    let load = WriterLoad(
+      directory: root + "/cache", durability: Durability.allCases[freshRuns % 3].rawValue,
+      interval: [0, 1, 5, 50][random.below(4)], journal: 64 << 10,
+      // Values larger than a journal segment (16 KiB) bypass the journal.
+      threshold: [1_000, 24_000][random.below(2)], memoryCount: 0,
+      // Some segments of values hold several values, some just one.
+      segment: 96 << 10, map: 1 << 20, size: [3_000, 3_000, 12_000, 40_000][random.below(4)],
+      clears: random.below(2) == 0, seed: random.next())
+    freshRuns += 1
+    return Base(root: root, load: load)
+  }
+
   /// Runs a writer and checks images of its disk. Returns one to continue on, or nil.
-  private mutating func run(_ run: Int, from base: Base?) throws -> Base? {
-    let root: String
-    let entries: PowerLossEntries
-    let durability: Durability
-    if let base {
-      (root, entries, durability) = (base.root, base.entries, base.durability)
-      report.count("second power cuts")
-    } else {
-      root = settings.directory + "/disk-\(run)"
-      try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
-      (entries, durability) = (PowerLossEntries(seed: random.next()), Durability.allCases[freshRuns % 3])
-      freshRuns += 1
-    }
+  private mutating func run(_ run: Int, from earlier: Base?) throws -> Base? {
+    if earlier != nil { report.count("second power cuts") }
+    let base = try earlier ?? newBase(run)
     report.count("runs")
     boot += 1
-    let disk = try SimulatedDisk(root)
-    let database = try? FileManager.default.attributesOfItem(atPath: root + "/cache/data.mdb")[.systemFileNumber]
+    let disk = try SimulatedDisk(base.root)
+    let database = try? SimulatedDisk.number(base.load.directory + "/data.mdb")
     let log = settings.directory + "/log-\(run)"
-    let first = base?.nextNumber ?? 1
     let writer = try ChildProcess(
       "soak",
       [
-        "role", PowerLossWriter.name, root, log, "\(entries.seed)", "\(random.next())", "\(first)",
-        "\(durability.rawValue)", "\(Self.changesPerRun)", "\(boot)",
+        "role", PowerLossWriter.name, base.root, log, "\(base.nextNumber)", "\(Self.changesPerRun)", "\(boot)",
+        base.load.text,
       ])
+    let place = "run \(run) (.\(Durability(rawValue: base.load.durability)!))"
+    let before = WrittenContents { writer.readLine() }
+    if before?.values != base.contents || before?.faults != [] {
+      report.fail("\(place): the writer finds something else than the reader before it: \(String(describing: before))")
+    }
     let complaints = writer.readRemaining()
     writer.end()
     let records = try WriteLogRecord.read(log)
     let history = PowerLossHistory(
-      records, durability: durability, base: base?.state ?? [:],
-      databases: Set([(database as? NSNumber)?.uint64Value].compactMap { $0 }))
-    let place = "run \(run) (.\(durability))"
+      records, base.load, base: base.contents, databases: Set([database].compactMap { $0 }))
     if let failure = history.failure ?? complaints.first { report.fail("\(place): \(failure)") }
     report.count("writes acknowledged", history.acknowledged)
     report.count("holes", records.count { $0.operation == WRITE_LOG_HOLE })
@@ -97,15 +104,16 @@ package struct PowerLossTrial: Trial {
       let image = settings.directory + "/image"
       let choices = random
       try disk.writePowerCut(to: image, &random)
-      let found = try look(at: image, at: moment, history, entries, durability, "\(place), record \(moment)")
+      let found = try look(at: image, at: moment, history, base.load, "\(place), record \(moment)")
       if let found, random.below(imagesPerRun) == 0, freshRuns >= 3 {
         // Build it again, since the reader changed it.
         let root = settings.directory + "/disk-\(run)-\(moment)"
         var same = choices
         try disk.writePowerCut(to: root, &same)
+        var load = base.load
+        load.directory = root + "/cache"
         next = Base(
-          root: root, entries: entries, durability: durability, state: found,
-          nextNumber: first + Self.changesPerRun)
+          root: root, load: load, contents: found, nextNumber: base.nextNumber + Self.changesPerRun)
         try FileManager.default.removeItem(atPath: image)
         break
       }
@@ -117,7 +125,7 @@ package struct PowerLossTrial: Trial {
       if report["images"] >= settings.count { break }
     }
     if report.isPassed {
-      try FileManager.default.removeItem(atPath: root)
+      try FileManager.default.removeItem(atPath: base.root)
       try FileManager.default.removeItem(atPath: log)
     }
     return next
@@ -134,35 +142,30 @@ package struct PowerLossTrial: Trial {
 
   /// Opens an image and returns its entries, unless something was wrong.
   private mutating func look(
-    at image: String, at moment: Int, _ history: PowerLossHistory, _ entries: PowerLossEntries,
-    _ durability: Durability, _ place: String
-  ) throws -> [Int: Int]? {
+    at image: String, at moment: Int, _ history: PowerLossHistory, _ load: WriterLoad, _ place: String
+  ) throws -> [String: WrittenValue]? {
+    let durability = Durability(rawValue: load.durability)!
     report.count("images")
     report.count("images of .\(durability)")
     boot += 1
     let reader = try self.reader ?? ChildProcess("soak", ["role", PowerLossReader.name], ending: .endOfInput)
     self.reader = reader
-    reader.send("\(image)/cache \(entries.seed) \(durability.rawValue) \(boot)")
-    var (found, discarded, failures): ([Int: Int], Int, [String]) = ([:], 0, [])
-    while true {
-      guard let line = reader.readLine() else {
-        report.fail("\(place): the process that opened it has ended")
-        self.reader = nil
-        return nil
-      }
-      if line == "end" { break }
-      let words = line.split(separator: " ")
-      switch words[0] {
-      case "entry": found[Int(words[1])!] = Int(words[2])!
-      case "discarded": discarded = Int(words[1])!
-      default: failures.append(line)
-      }
-    }
-    if let failure = failures.first {
-      report.fail("\(place): \(failure); \(failures.count) such")
+    var load = load
+    load.directory = image + "/cache"
+    reader.send("\(boot) \(try load.text)")
+    guard var found = WrittenContents({ reader.readLine() }) else {
+      report.fail("\(place): the process that opened it has ended")
+      self.reader = nil
       return nil
     }
-    switch history.judge(found, discarded: discarded, at: moment) {
+    let notes = found.faults.filter { $0.hasPrefix("discarded ") }
+    found.faults.removeAll { $0.hasPrefix("discarded ") }
+    if let failure = found.faults.first {
+      report.fail("\(place): \(failure); \(found.faults.count) such")
+      return nil
+    }
+    let discarded = notes.first.flatMap { Int($0.dropFirst("discarded ".count)) } ?? 0
+    switch history.judge(found.values, discarded: discarded, at: moment) {
     case .kept(let missing):
       report.count("opened with all that had to be there")
       report.count("writes of .\(durability) missing", missing)
@@ -172,6 +175,6 @@ package struct PowerLossTrial: Trial {
       report.fail("\(place): \(failure)")
       return nil
     }
-    return found
+    return found.values
   }
 }

@@ -38,7 +38,8 @@ final class SimulatedDisk {
     directory.synchronize()
   }
 
-  private static func number(_ path: String) throws -> UInt64 {
+  /// The inode number.
+  static func number(_ path: String) throws -> UInt64 {
     let number = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber
     return number?.uint64Value ?? 0
   }

@@ -13,7 +13,7 @@ package enum SuspensionTrial: Trial {
   private static let bound = Duration.seconds(3)
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {
-    var trial = Run(settings)
+    var trial = try Run(settings)
     return try trial.run()
   }
 
@@ -24,7 +24,7 @@ package enum SuspensionTrial: Trial {
     private let reading = DispatchGroup()
 
     init(_ path: String, _ prefix: String, first: Int) throws {
-      process = try ChildProcess("soak", ["role", SuspensionRole.name, path, prefix, "\(first)"])
+      process = try ChildProcess("soak", ["role", SuspensionTrial.name, path, prefix, "\(first)"])
       self.prefix = prefix
       progress = Guarded((first - 1, 0))
       inBackground(reading) { [process, progress] in
@@ -51,17 +51,13 @@ package enum SuspensionTrial: Trial {
     var report = TrialReport()
     let cache: LMDBCache
 
-    init(_ settings: TrialSettings) {
+    init(_ settings: TrialSettings) throws {
       self.settings = settings
       path = settings.directory + "/cache"
       random = SeededRandom(settings.seed)
-      do {
-        cache = try TrialCache.open(path) {
-          $0.disk.groupCommitInterval = .milliseconds(1)
-          $0.disk.lockTimeout = SuspensionTrial.lockTimeout
-        }
-      } catch {
-        fatalError("The trial's cache cannot be opened: \(error)")
+      cache = try TrialCache.open(path) {
+        $0.disk.groupCommitInterval = .milliseconds(1)
+        $0.disk.lockTimeout = SuspensionTrial.lockTimeout
       }
     }
 
@@ -126,7 +122,7 @@ package enum SuspensionTrial: Trial {
       let path = path
       timed("an opening", round) { _ in
         // In another process, since this one has the directory open.
-        let other = try ChildProcess("soak", ["role", DeletionRole.name, path])
+        let other = try ChildProcess("soak", ["role", DeletionTrial.name, path])
         guard other.readLine() != nil else { throw CacheError(.storageFailed, "crashed") }
       }
       for (index, writer) in writers.enumerated() where index != suspended {
@@ -143,17 +139,15 @@ package enum SuspensionTrial: Trial {
       if elapsed > limit { report.fail("round \(round): \(what) took \(elapsed)") }
       let milliseconds = Int(elapsed / .milliseconds(1))
       let figure = "longest \(what.split(separator: " ")[1]), ms"
-      if what != "a flush after it", milliseconds > report[figure] {
-        report.count(figure, milliseconds - report[figure])
-      }
+      if what != "a flush after it" { report.countMost(figure, milliseconds) }
     }
 
     /// After its journal is replayed, a dead process's acknowledged writes are there.
     private mutating func verify(_ writer: Writer, _ round: Int) {
       let last = writer.progress.current.acknowledged
       let cache = cache
-      for number in max(0, last - SuspensionRole.keys + 1)...max(0, last) where last >= 0 {
-        let key = writer.prefix + "\(number % SuspensionRole.keys)"
+      for number in max(0, last - SuspensionTrial.keys + 1)...max(0, last) where last >= 0 {
+        let key = writer.prefix + "\(number % SuspensionTrial.keys)"
         func found() -> Int? {
           guard let text = try? cache.withoutMemory.value(String.self, forKey: key) else { return nil }
           return text.split(separator: ";").first.flatMap { Int($0) }
@@ -163,6 +157,38 @@ package enum SuspensionTrial: Trial {
           return
         }
         report.count("entries checked")
+      }
+    }
+  }
+}
+
+/// Writes forever, and prints the number of each acknowledged write: `DIRECTORY PREFIX FIRST`. Every seventh value
+/// goes to the value log.
+extension SuspensionTrial: TrialRole {
+  static let keys = 100
+
+  package static func run(_ arguments: [String]) throws {
+    let cache = try TrialCache.open(arguments[0]) {
+      $0.disk.groupCommitInterval = .milliseconds(1)
+      $0.disk.lockTimeout = SuspensionTrial.lockTimeout
+      $0.disk.inlineThreshold = 4_096
+      // Small enough to fill up now and then.
+      $0.disk.journalSize = 1 << 17
+    }
+    var number = Int(arguments[2])!
+    while true {
+      // Not acknowledged while writes are in memory only, since those die with the process.
+      do throws(CacheError) {
+        let length = number % 7 == 0 ? 10_000 : number % 500
+        try cache.withoutMemory.set(
+          "\(number);" + String(repeating: "x", count: length), forKey: arguments[1] + "\(number % keys)")
+        answer("\(number)")
+        number += 1
+        if number % 50 == 0 { try cache.flush() }
+      } catch {
+        guard error.code == .lockTimeout || error.code == .notCommitted else { throw error }
+        answer("held up")
+        usleep(1_000)
       }
     }
   }

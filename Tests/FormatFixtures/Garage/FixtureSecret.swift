@@ -1,6 +1,0 @@
-import GarageStorage
-
-package struct FixtureSecret: Mappable, Equatable, Sendable {
-  package var id: String
-  package var text: String
-}

@@ -1,0 +1,132 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// Writes until it is killed, and acknowledges each write once it has returned.
+enum KillWriterRole: TrialRole {
+  static let name = "kill-writer"
+
+  static func run(_ arguments: [String]) throws {
+    let load = try WriterLoad(arguments[0])
+    // Opening replays the journals of dead processes, and may be killed at that.
+    answer("opening")
+    do {
+      var cache = try load.open()
+      var number = 0
+      while true {
+        let value = WrittenValue(writer: load.writer, number: number)
+        try WriterOperation(number: number, load).apply(to: &cache, value, load)
+        answer(String(number))
+        number += 1
+      }
+    } catch {
+      answer("failed: \(error)")
+    }
+  }
+}
+
+/// Opens the cache and prints its contents, then `end`.
+enum KillDumpRole: TrialRole {
+  static let name = "kill-dump"
+
+  static func run(_ arguments: [String]) throws {
+    let cache = try WriterLoad(arguments[0]).open()
+    for line in try WrittenContents(cache).lines + ["end"] { answer(line) }
+    try cache.close()
+  }
+}
+
+/// Reads the keys of all writers, and prints a line for each fault and its totals at the end of its input.
+enum KillReaderRole: TrialRole {
+  static let name = "kill-reader"
+
+  static func run(_ arguments: [String]) throws {
+    let load = try WriterLoad(arguments[0])
+    let cache = try load.open()
+    let isDone = Guarded(false)
+    inBackground(DispatchGroup()) {
+      while readLine() != nil {}
+      isDone { $0 = true }
+    }
+    answer("open")
+    var reader = Reader(cache, load)
+    while !isDone.current {
+      do { try reader.step() } catch { answer("failed: \(error)") }
+    }
+    answer("done \(reader.reads) \(reader.longest / 1_000)")
+    try cache.close()
+  }
+
+  /// Remembers the newest value of each writer under each key.
+  private struct Reader {
+    private let cache: LMDBCache
+    private let clears: Bool
+    private var random: SeededRandom
+    private var keys: [String] = []
+    private var seen: [String: [Int: Int]] = [:]
+    private(set) var reads = 0
+    /// In nanoseconds.
+    private(set) var longest: Int64 = 0
+
+    private static let timeLimit: Int64 = 5_000_000_000
+
+    init(_ cache: LMDBCache, _ load: WriterLoad) {
+      self.cache = cache
+      clears = load.clears
+      random = SeededRandom(load.seed)
+    }
+
+    mutating func step() throws {
+      let start = CacheClock.system.monotonic
+      if reads % 200 == 0 {
+        keys = try cache.entries().map(\.key)
+        if keys.isEmpty { keys = (0..<WriterOperation.sharedKeys).map(WriterOperation.sharedKey) }
+      } else {
+        let key = keys.randomElement(using: &random)!
+        let disk = random.below(2) == 0 ? cache.withoutMemory : cache
+        switch random.below(12) {
+        case _ where key.hasPrefix(WriterOperation.sumPrefix):
+          // A removal of everything starts it again.
+          if let sum = try disk.value(Int.self, forKey: key), !clears { check(WrittenValue(number: sum), key) }
+        case 0: try readPair(key)
+        case 1:
+          // The first byte is the format's; the text is the span itself.
+          let text = try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+          check(text, key)
+        case 2: check(try cache.withoutMemory.value(String.self, forKey: key), key)
+        default: check(try cache.value(String.self, forKey: key), key)
+        }
+      }
+      reads += 1
+      let duration = CacheClock.system.monotonic - start
+      longest = max(longest, duration)
+      if duration > Self.timeLimit { KillReaderRole.answer("stuck for \(duration / 1_000_000) ms") }
+    }
+
+    private mutating func check(_ text: String?, _ key: String) {
+      guard let text else { return }
+      guard let value = WrittenValue(text, key: key) else {
+        return KillReaderRole.answer("wrong under \(key): \(text.prefix(60))")
+      }
+      check(value, key)
+    }
+
+    private mutating func check(_ value: WrittenValue, _ key: String) {
+      let before = seen[key]?[value.writer] ?? -1
+      if value.number < before { KillReaderRole.answer("backwards under \(key): \(value.number) after \(before)") }
+      seen[key, default: [:]][value.writer] = max(before, value.number)
+    }
+
+    private func readPair(_ key: String) throws {
+      guard let slash = key.firstIndex(of: "/"), key.hasPrefix("w") else { return }
+      let pair = [0, 1].map { "\(key[...slash])pair/\($0)" }
+      let values = try cache.read { snapshot in
+        try pair.map { key in try snapshot.value(String.self, forKey: key).map { WrittenValue($0, key: key) } }
+      }
+      // Both or neither: no limit evicts entries here.
+      if values[0] != values[1] {
+        KillReaderRole.answer("half a batch: \(String(describing: values[0])) and \(String(describing: values[1]))")
+      }
+    }
+  }
+}
