@@ -313,55 +313,6 @@ import Testing
     try close(cache, child)
   }
 
-  #if Encryption
-    @Test(arguments: Company.allCases, Place.allCases) func whatIsEncryptedIsLoadedAndTouched(
-      _ company: Company, _ place: Place
-    ) throws {
-      let clock = ManualClock()
-      func configure(_ configuration: inout CacheConfiguration) {
-        configuration.clock = .manual(clock)
-        configuration.valueTransforms = [AuthenticatedEncryption(.aesGCM) { Data(repeating: 7, count: 32) }]
-      }
-      let cache = try open(company, configure)
-      var options = LoadOptions(lifetime: .seconds(10))
-      options.failSafe = .seconds(100)
-      options.absenceLifetime = .seconds(1_000)
-      let long = String(repeating: "x", count: 50_000)
-      for (key, text) in [("short", "text"), ("long", long)] {
-        func value() throws -> String {
-          try cache.0.value(String.self, forKey: key, options: options) { _ in
-            if cache.0.statistics.loads >= 2 { throw CacheError(.closed, "no source") }
-            return text
-          }
-        }
-        #expect(try value() == text)
-        try place.settle(cache.0)
-        #expect(try cache.0.touch(forKey: key, expires: .after(.seconds(20))))
-        try place.settle(cache.0)
-        #expect(try cache.0.value(forKey: key) == text)
-      }
-      clock.advance(by: .seconds(100))
-      for (key, text) in [("short", "text"), ("long", long)] {
-        #expect(try cache.0.value(String.self, forKey: key) == nil)
-        let kept = try cache.0.value(String.self, forKey: key, options: options) { _ in throw CacheError(.closed, "no")
-        }
-        #expect(kept == text)
-      }
-      for _ in 0..<2 {
-        #expect(try cache.0.optionalValue(Int.self, forKey: "none", options: options) { _ in nil } == nil)
-        try place.settle(cache.0)
-      }
-      #expect(cache.0.statistics.loads == 5)
-      try close(cache.0, cache.1)
-      let again = try directory.open {
-        configure(&$0)
-        $0.disk.verification = .always
-      }
-      #expect(again.recovery == nil)
-      try again.close()
-    }
-  #endif
-
   /// An update must not start from a write that a memory tier has not received yet.
   @Test func noIncrementIsLostWhileItIsAnnounced() throws {
     let first = try directory.open()
