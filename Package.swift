@@ -269,49 +269,58 @@ if Context.environment["LMDBCACHING_DOCUMENTATION"] != nil {
   package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
-// What `Scripts/test` builds.
+// LMDBCACHING_TESTS selects what `Scripts/test` builds: test targets by name, separated by commas, or one of two words.
+var selected: [String]
 switch Context.environment["LMDBCACHING_TESTS"] {
+case nil:
+  // The blocks of the documentation exist only while a script builds them.
+  selected = package.targets.map(\.name).filter { $0 != "DocumentationTests" }
+case "concurrency":
+  // The suites in which threads meet, for the thread sanitizer.
+  selected = [
+    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingImportTests",
+    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "StorezTests",
+  ]
+  for target in package.targets where target.type == .test { target.sources = ["Concurrency", "Support"] }
 case "optimized":
-  // The modules that the tests spend their time in, as users have them, but with assertions; and those with hooks that a
-  // client replaces, with that client. To optimize LMDBCaching takes four times as long as to compile it without.
+  // The libraries as users have them, but with assertions, and the tests that need optimized code or all traits. Only
+  // this builds BoringSSL.
+  selected = package.products.flatMap { ($0 as? Product.Library)?.targets ?? [] }
+  selected += [
+    "DocumentationTests", "EFStorageTestProcess", "EFStorageTests", "LMDBCachingRemoteTests", "LMDBCachingTests",
+  ]
+  for target in package.targets where ["LMDBCachingRemoteTests", "LMDBCachingTests"].contains(target.name) {
+    target.sources = ["Encryption", "Support"]
+  }
+  // A client that replaces hooks, and the modules that the tests of the benchmarks spend their time in.
   let optimized = [
     "CBORCoding", "EFStorageCore", "EFStorageLMDBCache", "EFStorageTestProcess", "EFStorageUserDefaults",
-    "FoundationArchives", "FoundationObjects", "LMDB", "LMDBCaching", "Platform", "TestSupport",
+    "FoundationArchives", "FoundationObjects", "LMDB", "LMDBCaching", "Platform",
   ]
   for target in package.targets where optimized.contains(target.name) {
     target.swiftSettings =
       (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-enable-default-cmo", "-assert-config", "Debug"])]
   }
-case "concurrency":
-  // With the thread sanitizer: of each target of tests the suites in which threads meet.
-  let suites = [
-    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingImportTests",
-    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "StorezTests",
-  ]
-  package.products.removeAll { $0.name == "lmdb-cache" }
-  package.targets.removeAll {
-    $0.type == .test && !suites.contains($0.name)
-      || ["EFStorageTestProcess", "lmdb-cache", "Reliability", "soak"].contains($0.name)
-  }
-  for target in package.targets where target.type == .test { target.sources = ["Concurrency", "Support"] }
-case let targets?:
-  // The named test targets, separated by commas, and what they need.
-  var needed = targets.split(separator: ",").map(String.init)
-  if needed.contains("EFStorageTests") { needed.append("EFStorageTestProcess") }
-  var next = 0
-  while next < needed.count {
-    let target = package.targets.first { $0.name == needed[next] }
-    for dependency in target?.dependencies ?? [] {
-      switch dependency {
-      case .byNameItem(let name, _), .targetItem(let name, _): if !needed.contains(name) { needed.append(name) }
-      default: break
-      }
+case let names?:
+  selected = names.split(separator: ",").map(String.init)
+  // A test starts it but does not link it.
+  if selected.contains("EFStorageTests") { selected.append("EFStorageTestProcess") }
+}
+// Everything that the selected targets depend on, directly or not.
+var next = 0
+while next < selected.count {
+  for dependency in package.targets.first(where: { $0.name == selected[next] })?.dependencies ?? [] {
+    switch dependency {
+    case .byNameItem(let name, _), .targetItem(let name, _): if !selected.contains(name) { selected.append(name) }
+    default: break
     }
-    next += 1
   }
-  package.targets.removeAll { !needed.contains($0.name) }
-  package.products = []
-default: break
+  next += 1
+}
+package.targets.removeAll { !selected.contains($0.name) }
+package.products.removeAll { product in
+  let targets = (product as? Product.Library)?.targets ?? (product as? Product.Executable)?.targets ?? []
+  return !targets.allSatisfy(selected.contains)
 }
 
 // The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:

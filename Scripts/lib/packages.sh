@@ -23,13 +23,31 @@ require_swift() {
 # Runs `swift build` with deterministic hashing. Otherwise SwiftPM passes traits in random order and rebuilds all.
 swift_build() { SWIFT_DETERMINISTIC_HASHING=1 swift build "$@"; }
 
-# Whole-module builds from scratch take a third less processor time: one compiler makes a module and its interface. Two
-# threads, since with one there is no object file for each source, as the package manager expects. No debugger copies of
-# variables: unoptimized code clears them at each call, and the thread sanitizer records it.
+# The builds of Scripts/test: each has its own folder, since a change of flags rebuilds everything. No cached plans, since
+# other packages and other values of LMDBCACHING_TESTS use the same folder.
+strict=(--disable-build-manifest-caching -Xswiftc -warnings-as-errors)
+# No debugger copies of variables: unoptimized code clears them at each call, and the thread sanitizer records it.
+undebugged=(-Xswiftc -Xfrontend -Xswiftc -disable-debugger-shadow-copies)
+# Whole-module builds from scratch take a third less processor time: one compiler makes a module and its interface. The
+# package manager expects an object file for each source, which takes at least two threads.
 whole_modules=(
   -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo -Xswiftc -disable-batch-mode
   -Xswiftc -num-threads -Xswiftc 2
-  -Xswiftc -Xfrontend -Xswiftc -disable-debugger-shadow-copies
+)
+# Incremental and unoptimized: the optimizer takes longer than it saves, since the tests mostly wait. Without debug
+# information, which slows the compilation of macros. For the lines of a crash, use `swift test`.
+tests=(
+  --scratch-path .build-test --traits Compression --disable-index-store "${strict[@]}" "${undebugged[@]}"
+  -Xswiftc -gnone
+)
+# The other packages use this folder too, so that the libraries are built once. The path is relative to the root.
+optimized=(
+  --scratch-path .build-optimized --traits Compression,Encryption "${strict[@]}" "${undebugged[@]}"
+  "${whole_modules[@]}" -Xswiftc -gnone
+)
+# With lines, since a race may not occur again.
+races=(
+  --sanitize=thread --scratch-path .build-tsan "${undebugged[@]}" "${whole_modules[@]}" -Xswiftc -gline-tables-only
 )
 
 # Whether a Debian package is installed: the status of a removed one is "config-files"; an unknown one has no status.

@@ -259,38 +259,4 @@ import Testing
     }
     try close(cache, child)
   }
-
-  #if Encryption
-    @Test(arguments: Company.allCases, Place.allCases) func encryptedValuesAreLoadedAndTouched(
-      _ company: Company, _ place: Place
-    ) throws {
-      let clock = ManualClock()
-      let (cache, child) = try open(company) {
-        $0.clock = .manual(clock)
-        $0.valueTransforms = [AuthenticatedEncryption(.aesGCM) { Data(repeating: 7, count: 32) }]
-      }
-      var options = LoadOptions(lifetime: .seconds(10))
-      (options.failSafe, options.absenceLifetime) = (.seconds(100), .seconds(1_000))
-      let texts = [("short", "text"), ("long", String(repeating: "x", count: 50_000))]
-      for (key, text) in texts {
-        #expect(try cache.value(String.self, forKey: key, options: options) { _ in text } == text)
-        try place.settle(cache)
-        #expect(try cache.touch(forKey: key, expires: .after(.seconds(20))))
-        try place.settle(cache)
-        #expect(try cache.value(forKey: key) == text)
-      }
-      clock.advance(by: .seconds(100))
-      for (key, text) in texts {
-        #expect(try cache.value(String.self, forKey: key) == nil)
-        let kept = try cache.value(String.self, forKey: key, options: options) { _ in throw CacheError(.closed, "no") }
-        #expect(kept == text)
-      }
-      for _ in 0..<2 {
-        #expect(try cache.optionalValue(Int.self, forKey: "none", options: options) { _ in nil } == nil)
-        try place.settle(cache)
-      }
-      #expect(cache.statistics.loads == 5)
-      try close(cache, child)
-    }
-  #endif
 }

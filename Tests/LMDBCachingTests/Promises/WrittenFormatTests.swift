@@ -115,28 +115,4 @@ import Testing
     #expect(try second.value(String.self, forKey: "new") == "new")
     try second.close()
   }
-
-  #if Compression && Encryption
-    @Test(arguments: FixtureOrigin.all) func transformedValuesAreRead(_ origin: FixtureOrigin) throws {
-      switch origin {
-      case .release(let version): try FixtureArchive.unpack("transformed", of: version, into: directory.url)
-      case .current: try TransformedFixture.write(to: directory.url)
-      }
-      let transforms = TransformedFixture.transforms
-      let clock = CacheClock.manual(CacheFixture.laterClock())
-      let reader = try #require(try CacheReader(directory: directory.url, valueTransforms: transforms, clock: clock))
-      for value in TransformedFixture.values { #expect(try value.isFound(in: reader), "\(value.key)") }
-      let cache = try directory.open { configuration in
-        configuration.clock = clock
-        configuration.valueTransforms = transforms
-      }
-      #expect(cache.recovery == nil && cache.health.isHealthy)
-      #expect(try cache.count == TransformedFixture.values.count)
-      for value in TransformedFixture.values {
-        #expect(try value.isFound(in: cache), "\(value.key)")
-        try expect(value, try cache.entry(forKey: value.key))
-      }
-      try cache.close()
-    }
-  #endif
 }
