@@ -37,7 +37,7 @@ whole_modules=(
 # Incremental and unoptimized: the optimizer takes longer than it saves, since the tests mostly wait. Without debug
 # information, which slows the compilation of macros. For the lines of a crash, use `swift test`.
 tests=(
-  --scratch-path .build-test --traits Compression --disable-index-store "${strict[@]}" "${undebugged[@]}"
+  --scratch-path .build-test --traits Compression "${strict[@]}" "${undebugged[@]}"
   -Xswiftc -gnone
 )
 # The other packages use this folder too, so that the libraries are built once. The path is relative to the root.

@@ -75,7 +75,7 @@ struct UsageTests {
   }
 
   @Test func properties() {
-    var settings = Settings()
+    let settings = Settings()
     #expect(settings.someValueToBeStoredInUserDefaults == "Default Value")
     settings.someValueToBeStoredInUserDefaults = "new"
     #expect(UserDefaults.standard.string(forKey: "someKey") == "new")

@@ -96,8 +96,10 @@ import Testing
     defer { environment.close() }
     try environment.withReadTransaction { transaction throws(LMDBError) in
       try transaction.withCursor { cursor throws(LMDBError) in
-        #expect(try cursor.first() == nil && cursor.last() == nil && cursor.next() == nil)
-        #expect(try cursor.previous() == nil && cursor.current() == nil && cursor.seek([1]) == nil)
+        let found = [try cursor.first(), try cursor.last(), try cursor.next(), try cursor.previous()]
+        #expect(found.allSatisfy { $0 == nil })
+        let (current, sought) = (try cursor.current(), try cursor.seek([1]))
+        #expect(current == nil && sought == nil)
       }
     }
   }

@@ -299,7 +299,7 @@ import Testing
   ) async throws {
     let notebook = Notebook()
     let cache = try directory.open { $0.loadInstrument = notebook }
-    try wait {
+    try wait { () throws in
       #expect(try cache.value(String.self, forKey: "a", options: options) { _ in Notebook.key! } == "a")
       #expect(try cache.value(String.self, forKey: "a", options: options) { _ in "no load" } == "a")
       #expect(throws: Failure.self) {

@@ -95,7 +95,10 @@ import Testing
   }
 
   @Test func pausesHaveLittleWeight() {
-    let bursts = (0..<200_000).map { 1_000_000_000 + Int64($0 / 1_000) * 1_000_000_000 + Int64($0 + 1) * 100 }
+    let second = Int64(1_000_000_000)
+    let bursts = (Int64(0)..<200_000).map { number -> Int64 in
+      (1 + number / 1_000) * second + (number + 1) * 100
+    }
     let count = Self.samples(1, bursts).count
     // Rate 1 in 1,024 gives 195; timing each burst's first dozen would give more than 2,400.
     #expect((100...1_200).contains(count), "\(count)")

@@ -83,7 +83,7 @@ enum KillReaderRole: TrialRole {
         if keys.isEmpty { keys = (0..<WriterOperation.sharedKeys).map(WriterOperation.sharedKey) }
       } else {
         let key = keys.randomElement(using: &random)!
-        let disk = random.below(2) == 0 ? cache.withoutMemory : cache
+        let disk = random.below(2) == 0 ? try cache.withoutMemory : cache
         switch random.below(12) {
         case _ where key.hasPrefix(WriterOperation.sumPrefix):
           // A removal of everything starts it again.
