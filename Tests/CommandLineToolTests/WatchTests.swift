@@ -39,7 +39,7 @@ import Testing
   }
 
   /// Changes an entry until the watch reports it, since the watch may not have begun.
-  private func begin(_ process: ChildProcess, _ cache: LMDBCache, key: String = "begin") throws {
+  private func begin(_ cache: LMDBCache, key: String = "begin", _ awaitReport: () -> Void) {
     let isTold = Guarded(false)
     let writing = DispatchGroup()
     inBackground(writing) {
@@ -50,9 +50,13 @@ import Testing
         usleep(20_000)
       }
     }
-    _ = process.readLine()
+    awaitReport()
     isTold { $0 = true }
     writing.wait()
+  }
+
+  private func begin(_ process: ChildProcess, _ cache: LMDBCache, key: String = "begin") throws {
+    begin(cache, key: key) { _ = process.readLine() }
     // Skip the reports up to a marker.
     try cache.set("mark", forKey: key + "-mark")
     while let line = process.readLine(), !line.contains(key + "-mark") {}
@@ -134,9 +138,10 @@ import Testing
   }
 
   @Test func aCacheThatIsDeletedIsAnErrorUnlessItComesBack() throws {
-    try open().close()
+    let cache = try open()
     let watch = try PipedWatch(scratch)
-    #expect(eventually { isWatching(watch.process.identifier) })
+    begin(cache) { _ = watch.reading.availableData }
+    try cache.close()
     try FileManager.default.removeItem(atPath: scratch.cache)
     #expect(watch.process.wait(until: Date() + 60) == .exit(66))
     #expect(try watch.errors.contains("no cache in"))

@@ -46,7 +46,7 @@ import Testing
     #expect(try environment.value([1]) == [1])
     let session = FaultInjection.begin(here, [.init(call, returns: status, count: count)])
     if call == .txnRenew { #expect(try environment.value([1]) == [1]) } else { try environment.put([1], [1]) }
-    #expect(FaultInjection.end(session).triggered == count)
+    #expect(FaultInjection.end(session).triggered > 1)
     if call == .txnBegin {
       // Forever.
       try FaultInjection.with(here, .init(call, returns: status, count: .max)) { () throws(LMDBError) in

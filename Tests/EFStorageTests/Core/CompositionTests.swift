@@ -203,6 +203,7 @@ struct CompositionTests {
     #expect(read.text == "old")
     #expect(Self.backfilling(cache, temporary).wrappedValue.text == "newer")
     #expect(temporary.defaults.string(forKey: "first") == "newer")
+    try cache.set("old", forKey: "second")
     let setCached: @Sendable () -> Void = { Self.backfilling(cache).wrappedValue = HookedText(text: "newer") }
     let cached = HookedText.$whileConverting.withValue(setCached) { Self.backfilling(cache).wrappedValue }
     #expect(cached.text == "old" && Self.backfilling(cache).wrappedValue.text == "newer")

@@ -88,16 +88,8 @@ import Testing
       Use("remove a tag") { try $0.removeAll(.tag("tag")) },
       Use("batch of a set") { try $0.write { $0.set(1, forKey: "key") } },
       Use("batch of a prefix") { try $0.write { $0.removeAll(.prefix("ke")) } },
-      Use("set in a task") { cache in
-        let result = Mutex<Result<Void, any Error>?>(nil)
-        let isDone = DispatchSemaphore(value: 0)
-        Task {
-          let outcome = Result { try cache.set(1, forKey: "key") }
-          result.withLock { $0 = outcome }
-          isDone.signal()
-        }
-        isDone.wait()
-        try result.withLock { $0 }?.get()
+      Use("set in another thread") { cache in
+        try onThread(stack: 1 << 20) { Result { try cache.set(1, forKey: "key") } }.get()
       },
     ]
 

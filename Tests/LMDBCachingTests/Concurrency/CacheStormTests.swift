@@ -141,6 +141,7 @@ import Testing
     let again = try directory.open(change)
     try users.checkAll(in: again)
     #expect(try again.entries().count == again.count)
+    try again.sweepValues()
     #expect(try again.valueLogFaults() == [])
     if isLimited {
       try again.trim(to: .count(5))

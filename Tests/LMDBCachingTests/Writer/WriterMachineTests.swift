@@ -156,7 +156,7 @@ import Testing
     let (job, round) = (next(machine, busy, at: 1), next(machine, busy, at: Self.second))
     #expect(job == .runJob && round == .makeRounds)
     machine.forgetFailure()
-    let commit = next(machine, busy, at: 1)
+    let commit = next(machine, JournalSituation(hasSealed: true), at: 1)
     #expect(commit == .commit, "A forgotten failure is tried at once.")
   }
 
