@@ -104,7 +104,7 @@ import Testing
       try machine.cache.set(value, forKey: key)
     }
     try machine.cache.removeAll(withPrefix: "a")
-    try machine.cache.local.removeAll(withPrefix: "b")
+    try machine.cache.local.removeValue(forKey: "b")
     server.resume()
     try machine.cache.flush(timeLimit: .seconds(300))
     try waitUntil { released.current == 3 }

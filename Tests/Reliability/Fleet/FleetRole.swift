@@ -5,12 +5,11 @@ import Platform
 import Synchronization
 import TestSupport
 
-/// A machine of a fleet: `DIRECTORY SERVER MACHINE OPERATIONS SEED`, with a port or a socket's path as SERVER. Reads
-/// and writes, prints `done`, and then answers commands.
+/// A machine of a fleet: `DIRECTORY SOCKET MACHINE OPERATIONS SEED`. Reads and writes, prints `done`, and then answers commands.
 extension FleetTrial: TrialRole {
   package static func run(_ arguments: [String]) throws {
     let machine = try FleetMachine(
-      directory: arguments[0], server: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
+      directory: arguments[0], socket: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
     let operations = Int(arguments[3])!
     machine.watch()
     concurrently(FleetPlan.threads) { thread in machine.run(thread, operations / FleetPlan.threads) }
@@ -39,7 +38,7 @@ final class FleetMachine: @unchecked Sendable {
   /// How many versions of contested keys each thread has written.
   private var numbers = [Int](repeating: 0, count: FleetPlan.threads)
 
-  init(directory: String, server: String, number: Int, seed: UInt64) throws {
+  init(directory: String, socket: String, number: Int, seed: UInt64) throws {
     self.number = number
     self.seed = seed
     let path = directory + "/history-\(number)"
@@ -72,9 +71,7 @@ final class FleetMachine: @unchecked Sendable {
       local.disk.countLimit = 60
     }
     cache = try DistributedCache(
-      local: local,
-      remote: RedisTier(Int(server).map { RedisConfiguration(port: $0) } ?? RedisConfiguration(unixSocket: server)),
-      configuration: configuration)
+      local: local, remote: RedisTier(RedisConfiguration(unixSocket: socket)), configuration: configuration)
   }
 
   private func note(_ event: FleetEvent) { history.write(event.bytes) }
@@ -118,9 +115,7 @@ final class FleetMachine: @unchecked Sendable {
     do {
       try cache.flush(timeLimit: .milliseconds(500))
       note(FleetEvent(.flushed, key: 0, version: 0, start: start, end: MonotonicClock.nanoseconds))
-    } catch {
-      // The server refused it: keep waiting.
-    }
+    } catch {}  // The server refused it: keep waiting.
   }
 
   /// Runs an async body to its end on the calling thread.
@@ -131,9 +126,7 @@ final class FleetMachine: @unchecked Sendable {
       do {
         let value = try await body()
         result { $0 = .success(value) }
-      } catch {
-        result { $0 = .failure(error) }
-      }
+      } catch { result { $0 = .failure(error) } }
       done.signal()
     }
     done.wait()
@@ -142,14 +135,12 @@ final class FleetMachine: @unchecked Sendable {
 
   private func value(_ key: Int, isAsync: Bool) throws -> Int {
     let (cache, source, name) = (cache, source, FleetPlan.name(key))
-    if FleetPlan.isLoaded(key) {
-      if isAsync {
-        return try waiting { try await cache.value([Int].self, forKey: name) { _ in [source[key]] }[0] }
-      }
-      return try cache.value([Int].self, forKey: name) { _ in [source[key]] }[0]
+    switch (FleetPlan.isLoaded(key), isAsync) {
+    case (true, true): return try waiting { try await cache.value([Int].self, forKey: name) { _ in [source[key]] }[0] }
+    case (true, false): return try cache.value([Int].self, forKey: name) { _ in [source[key]] }[0]
+    case (false, true): return try waiting { try await cache.value([Int].self, forKey: name)?[0] ?? 0 }
+    case (false, false): return try cache.value([Int].self, forKey: name)?[0] ?? 0
     }
-    if isAsync { return try waiting { try await cache.value([Int].self, forKey: name)?[0] ?? 0 } }
-    return try cache.value([Int].self, forKey: name)?[0] ?? 0
   }
 
   private func read(_ key: Int, isAsync: Bool) {
