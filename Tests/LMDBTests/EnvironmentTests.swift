@@ -80,22 +80,6 @@ import Testing
     #expect(directory.openFiles == 0)
   }
 
-  @Test func threadsAtOnceGetOneObject() throws {
-    for _ in 0..<50 {
-      let objects = Guarded<[Environment]>([])
-      concurrently(4) { [directory] _ in
-        do {
-          let environment = try directory.open()
-          objects { $0.append(environment) }
-        } catch { Issue.record(error) }
-      }
-      let opened = objects.current
-      #expect(opened.count == 4 && opened.allSatisfy { $0 === opened[0] })
-      concurrently(4) { opened[$0].close() }
-      #expect(opened[0].isClosed && directory.openFiles == 0)
-    }
-  }
-
   /// Objects that are dropped close themselves, and the lock file is never open twice. File systems reuse a deleted
   /// file's inode, even while its last user is still closing it.
   @Test(arguments: [false, true]) func droppedObjectsCloseThemselves(_ isDeleted: Bool) throws {

@@ -56,27 +56,4 @@ import Testing
     try environment.put([3], [1])
     #expect(try environment.value([1]) == [3])
   }
-
-  @Test func aFullReaderTableIsLookedThrough() throws {
-    let session = FaultInjection.begin(here, [.init(.txnBegin, returns: -30790)])
-    let environment = try directory.open()
-    defer { environment.close() }
-    let report = FaultInjection.end(session)
-    #expect(report.triggered == 1 && report.calls[.readerCheck] == 1)
-    try FaultInjection.with(here, .init(.txnBegin, returns: -30790, count: 2)) { () throws(LMDBError) in
-      #expect(try environment.value([1]) == nil)
-    }
-  }
-
-  @Test func noAddressSpaceHalvesTheMap() throws {
-    let session = FaultInjection.begin(here, [.init(.envOpen, returns: ENOMEM, count: 3)])
-    let environment = try directory.open { $0.mapSize = 1 << 30 }
-    #expect(FaultInjection.end(session).triggered == 3)
-    #expect(try environment.info().mapSize == 1 << 27)
-    environment.close()
-    let endless = FaultInjection.begin(here, [.init(.envOpen, returns: ENOMEM, count: .max)])
-    #expect(code { () throws(LMDBError) in _ = try directory.open { $0.mapSize = 1 << 30 } } == .outOfMemory)
-    let report = FaultInjection.end(endless)
-    #expect(report.triggered == 5 && report.openHandles == 0)
-  }
 }

@@ -98,25 +98,6 @@ import Testing
     #expect(try third.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "set"))
   }
 
-  @Test func staleValuesAreServedWhileOneLoads() throws {
-    let machine = try Machine(server)
-    var options = LoadOptions(lifetime: .milliseconds(50))
-    options.staleWhileRevalidate = .seconds(3_600)
-    #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
-    let (isLoading, gate) = (Guarded(false), DispatchSemaphore(value: 0))
-    try waitUntil {
-      let value = try machine.cache.value(Int.self, forKey: "k", options: options) { _ in
-        isLoading { $0 = true }
-        gate.wait()
-        return 2
-      }
-      #expect(value == 1)
-      return isLoading.current
-    }
-    gate.signal()
-    try waitUntil { try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 2 }
-  }
-
   /// The server still has the old value, which does not count.
   @Test func aValueIsLoadedAgainBeforeItExpires() throws {
     let (first, second) = (try Machine(server), try Machine(server))
@@ -137,15 +118,12 @@ import Testing
     try await machine.cache.set("old", forKey: "k")
     server.stop(SIGKILL)
     try await wait { !machine.cache.health.isInTouch }
-    let (loads, gate) = (Guarded(0), Gate())
-    let options = LoadOptions()
-    let values = Guarded<[String]>([])
-    let group = DispatchGroup()
+    let (loads, gate, values, group) = (Guarded(0), Gate(), Guarded<[String]>([]), DispatchGroup())
     for _ in 0..<30 {
       if isAsync {
         group.enter()
         Task {
-          let value = try? await machine.cache.value(String.self, forKey: "k", options: options) { _ in
+          let value = try? await machine.cache.value(String.self, forKey: "k") { _ in
             loads { $0 += 1 }
             await withCheckedContinuation { continuation in gate.whenOpen { continuation.resume() } }
             return "loaded"
@@ -153,17 +131,17 @@ import Testing
           values { $0.append(value ?? "") }
           group.leave()
         }
-      } else {
-        inBackground(group) {
-          let value = try? machine.cache.value(String.self, forKey: "k", options: options) { _ in
-            loads { $0 += 1 }
-            let done = DispatchSemaphore(value: 0)
-            gate.whenOpen { done.signal() }
-            done.wait()
-            return "loaded"
-          }
-          values { $0.append(value ?? "") }
+        continue
+      }
+      inBackground(group) {
+        let value = try? machine.cache.value(String.self, forKey: "k") { _ in
+          loads { $0 += 1 }
+          let done = DispatchSemaphore(value: 0)
+          gate.whenOpen { done.signal() }
+          done.wait()
+          return "loaded"
         }
+        values { $0.append(value ?? "") }
       }
     }
     try await wait { gate.count >= 1 }

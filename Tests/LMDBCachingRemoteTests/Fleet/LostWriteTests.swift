@@ -40,24 +40,6 @@ import Testing
     #expect(first.cache.statistics.givenUpWrites == 0)
   }
 
-  @Test(arguments: [
-    "ERR Error running script (call to f_1): @user_script:1: @user_script: 3: -OOM command not allowed when used memory",
-    "MOVED 3999 127.0.0.1:6381",
-    "ERR max number of clients reached",
-  ]) func anErrorOfTheWholeServerGivesNothingUp(_ message: String) throws {
-    let tier = try faulty()
-    let (first, second) = (try machine(tier), try Machine(server))
-    let count = Guarded(0)
-    tier.set { request in
-      guard Self.isWrite(request) else { return .none }
-      count { $0 += 1 }
-      return count.current < 8 ? .answer(request.commands.map { _ in .error(message) }) : .none
-    }
-    for key in 0..<3 { try first.cache.set(key, forKey: "k\(key)") }
-    for key in 0..<3 { try waitUntil { try second.cache.value(Int.self, forKey: "k\(key)") == key } }
-    #expect(first.cache.statistics.givenUpWrites == 0)
-  }
-
   /// A folder restored to an earlier state has writes that the server already got.
   @Test func aQueueThatWasSetBackLosesNothing() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")

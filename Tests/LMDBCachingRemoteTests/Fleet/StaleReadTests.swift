@@ -99,26 +99,6 @@ import Testing
     return [found, try machine.cache.value(String.self, forKey: "k") { _ in "loaded" }]
   }
 
-  @Test func whatIsInMemoryAloneIsCheckedAfterAGap() throws {
-    let tier = try faulty()
-    let (first, second) = (try Machine(server), try Machine(tier))
-    let gaps = second.cache.statistics.gaps
-    tier.set { $0.isBlocking ? .timeOut : .none }
-    try server.run("CLIENT", "KILL", "TYPE", "normal")
-    try waitUntil { !second.cache.health.isInTouch }
-    // No journal can be created on this disk.
-    try Data().write(to: second.directory.appendingPathComponent("journals"))
-    try waitUntil { (try? second.cache.set("old", forKey: "k")) != nil }
-    guard case .memoryOnly = second.cache.local.health else { throw NotInTime() }
-    #expect(try second.cache.value(String.self, forKey: "k") == "old")
-    try waitUntil { (try? first.cache.set("new", forKey: "k")) != nil }
-    try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
-    tier.set { _ in .none }
-    try waitUntil { second.cache.statistics.gaps > gaps }
-    try second.settle()
-    #expect(try second.cache.value(String.self, forKey: "k") == "new")
-  }
-
   /// With this setting no possibly changed value is served, not even at the start.
   @Test func nothingIsServedBeforeTheFleetWasHeardOf() throws {
     let directory = Machine.newDirectory()
