@@ -8,33 +8,6 @@ import Testing
   let directory = TemporaryDirectory()
   var here: FaultInjection.Scope { .directory(directory.path) }
 
-  @Test(arguments: [FaultInjection.Call.put, .del, .drop, .cursorPut]) func aFailedWriteDoomsItsTransaction(
-    _ call: FaultInjection.Call
-  ) throws {
-    let environment = try directory.open()
-    defer { environment.close() }
-    try environment.put([1], [1])
-    let transaction = try environment.beginWrite()
-    try transaction.put([2], [2])
-    FaultInjection.with(here, .init(call, returns: EIO)) {
-      let failure = code { () throws(LMDBError) in
-        switch call {
-        case .put: try transaction.put([3], [3])
-        case .del: _ = try transaction.remove([1])
-        case .drop: try transaction.removeAll()
-        default: _ = try transaction.upsert([3], [3])
-        }
-      }
-      #expect(failure == .ioError)
-    }
-    #expect(code { () throws(LMDBError) in try transaction.put([4], [4]) } == .badTransaction)
-    var end: LMDBError.Code?
-    do throws(LMDBError) { try transaction.commit() } catch { end = error.code }
-    #expect(end == .badTransaction)
-    #expect(try environment.value([1]) == [1])
-    #expect(try environment.value([2]) == nil)
-  }
-
   /// `MDB_MAP_RESIZED` after another process grew the map, and `MDB_BAD_RSLOT`.
   @Test(
     arguments: [(.txnRenew, -30785, 3), (.txnRenew, -30783, 2), (.txnBegin, -30785, 3)]

@@ -56,22 +56,6 @@
 
     // MARK: The table
 
-    /// Each process has used most of the table.
-    @Test func processesThatHadManySnapshotsLeaveRoomForOthers() throws {
-      let environment = try open(40)
-      defer { environment.close() }
-      try environment.put([7], [1])
-      var processes: [ChildProcess] = []
-      for _ in 0..<5 {
-        let process = try process()
-        #expect(process.run("snapshots 20") == "ok")
-        #expect(process.run("get") == "7")
-        processes.append(process)
-      }
-      for process in processes { #expect(process.run("snapshots 20") == "ok") }
-      #expect(try environment.readers().isEmpty)
-    }
-
     @Test func aFullTableSaysWhatToDo() throws {
       let environment = try open(12)
       defer { environment.close() }

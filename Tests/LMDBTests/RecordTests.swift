@@ -113,6 +113,13 @@ import Testing
     } else {
       #expect(try environment.value(key) == (isAllowed ? [1] : nil))
     }
+    try environment.withReadTransaction { transaction throws(LMDBError) in
+      var found: [[UInt8]?] = []
+      let failure = code { () throws(LMDBError) in found = try transaction.values([[2], key, [3]]) }
+      #expect(failure == (size == 0 ? .badValueSize : nil))
+      let expected: [[UInt8]?] = size == 0 ? [] : [[2], isAllowed ? [1] : nil, nil]
+      #expect(found == expected)
+    }
   }
 
   @Test func writesAreSeenByTheirTransactionOnlyUntilTheCommit() throws {
