@@ -1,13 +1,11 @@
 import Foundation
 import LMDB
-import Synchronization
 import TestSupport
 import Testing
 
 /// Which environment an opening gives, how it ends, and how it is opened again.
 @Suite struct EnvironmentTests {
   let directory = TemporaryDirectory()
-  var here: FaultInjection.Scope { .directory(directory.path) }
 
   // MARK: Identity
 
@@ -61,20 +59,6 @@ import Testing
     try first.reopen()
     #expect(try first.value([1]) == [1])
     #expect(try second.value([1]) == [2])
-    second.close()
-    first.close()
-    #expect(directory.openFiles == 0)
-  }
-
-  @Test func aReplacedFileIsNotTheSame() throws {
-    let first = try directory.open()
-    unlink(directory.path + "/data.mdb")
-    #expect(code { () throws(LMDBError) in _ = try directory.open() } == .fileReplaced)
-    unlink(directory.path + "/lock.mdb")
-    let second = try directory.open()
-    #expect(second !== first)
-    try second.put([1], [1])
-    #expect(try first.value([1]) == nil)
     second.close()
     first.close()
     #expect(directory.openFiles == 0)
@@ -203,42 +187,6 @@ import Testing
   }
 
   // MARK: Opening again
-
-  /// Breaks it like a failed resize.
-  private func loseMap(_ environment: Environment) {
-    FaultInjection.with(here, .init(.envSetMapSize, returns: ENOMEM)) {
-      #expect(code { () throws(LMDBError) in try environment.growMap(to: 1 << 30) } == .outOfMemory)
-    }
-    #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == .panic)
-  }
-
-  @Test(arguments: [true, false]) func everythingIsThereAgain(_ isBroken: Bool) throws {
-    let tracking = FaultInjection.begin(here)
-    defer { FaultInjection.end(tracking) }
-    let environment = try directory.open { $0.maxDatabases = 3 }
-    let names = try ["b", "a", "c"].map { try environment.openDatabase(named: $0) }
-    try environment.put([1], [1])
-    for (index, database) in names.enumerated() {
-      let transaction = try environment.beginWrite()
-      try transaction.put([UInt8(index)], [7], in: database)
-      try transaction.commit()
-    }
-    let (position, number) = (environment.lastPosition(), environment.lastTransactionID)
-    if isBroken { loseMap(environment) }
-    try environment.reopen()
-    #expect(try environment.value([1]) == [1])
-    for (index, database) in names.enumerated() {
-      #expect(try environment.value([7], in: database) == [UInt8(index)])
-    }
-    #expect(try environment.openDatabase(named: "a") == names[1])
-    #expect(environment.lastTransactionID == number && environment.lastPosition() > position)
-    try environment.put([2], [1])
-    #expect(environment.lastTransactionID == number + 1)
-    #expect(try environment.displacement().isEmpty)
-    environment.close()
-    #expect(FaultInjection.report(tracking).openHandles == 0)
-    #expect(directory.openFiles == 0)
-  }
 
   @Test func aSnapshotOrDamageKeepsItAsItIs() throws {
     let environment = try directory.open { $0.waits.adoption = 1_000_000 }

@@ -1,4 +1,3 @@
-import CTestSupport
 import Platform
 import TestSupport
 import Testing
@@ -75,17 +74,6 @@ import Testing
     try folder.directory.removeTree("d")
     #expect(try folder.directory.isEmpty())
   }
-
-  #if os(Linux)
-    /// Uses a child process, because a seccomp filter cannot be removed.
-    @Test func aContainerThatRefusesFaccessat2IsNoMissingPermission() async {
-      await #expect(processExitsWith: .success) {
-        let folder = TemporaryFolder()
-        guard ctestsupport_refuse_faccessat2() == 0 else { return }
-        try folder.directory.checkWritable()
-      }
-    }
-  #endif
 
   @Test func theLongestNameAndNamesThatAreNoText() throws {
     let inner = try folder.directory.makeSubdirectory("inner")

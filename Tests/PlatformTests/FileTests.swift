@@ -32,22 +32,4 @@ import Testing
     #expect(
       failure { () throws(SystemError) in _ = try file.readToEnd(limit: 39_999) }?.finding == .tooLarge(limit: 39_999))
   }
-
-  @Test func aMapIsTheFile() throws {
-    let file = try folder.directory.create("file")
-    try file.preallocate(0..<4096)
-    let map = try MemoryMap(file, size: 4096)
-    map.base.storeBytes(of: 42, toByteOffset: 100, as: UInt8.self)
-    var byte: [UInt8] = [0]
-    #expect(try file.read(&byte, at: 100))
-    #expect(byte == [42])
-    guard let again = try folder.directory.open("file") else {
-      Issue.record("gone")
-      return
-    }
-    let reader = try MemoryMap(again, size: 4096, .reading)
-    #expect(reader.base.load(fromByteOffset: 100, as: UInt8.self) == 42)
-    // The file is read-only.
-    #expect(failure { () throws(SystemError) in _ = try MemoryMap(again, size: 4096) }?.errno == EACCES)
-  }
 }

@@ -26,21 +26,4 @@ import Testing
     while !isSet.load(ordering: .relaxed) { #expect(lock.wait(for: .work, nanoseconds: nanoseconds)) }
     lock.unlock()
   }
-
-  @Test func bytesAreOrderedAsBytes() {
-    func precedes(_ first: [UInt8], _ second: [UInt8]) -> Bool {
-      first.withUnsafeBytes { first in second.withUnsafeBytes { first.precedes($0) } }
-    }
-    #expect(precedes([], [0]))
-    #expect(!precedes([], []))
-    #expect(precedes([1, 2], [1, 2, 0]))
-    #expect(precedes([1, 0x7F], [1, 0x80]))
-    let long = [UInt8](repeating: 7, count: 100)
-    for length in 0..<100 {
-      var other = long
-      other[length] = 8
-      let shared = long.withUnsafeBytes { long in other.withUnsafeBytes { long.sharedPrefix(with: $0, limit: 100) } }
-      #expect(shared == length)
-    }
-  }
 }

@@ -2,7 +2,6 @@ import Foundation
 import LMDBCaching
 import LMDBCachingRedis
 import RedisTestSupport
-import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -90,26 +89,6 @@ import Testing
     #expect(try Machine.find(String.self, "sent", on: server) == "first")
   }
 
-  /// A value's `deinit` may use the cache, which looks into the queue.
-  @Test func theQueueReleasesValuesOutsideItsLock() throws {
-    let machine = try machine()
-    try machine.cache.set(7, forKey: "k")
-    server.suspend()
-    let released = Guarded(0)
-    for key in ["a", "a", "b"] {
-      let value = LastWish { [cache = machine.cache] in
-        _ = try? cache.value(Int.self, forKey: "k")
-        released { $0 += 1 }
-      }
-      try machine.cache.set(value, forKey: key)
-    }
-    try machine.cache.removeAll(withPrefix: "a")
-    try machine.cache.local.removeValue(forKey: "b")
-    server.resume()
-    try machine.cache.flush(timeLimit: .seconds(300))
-    try waitUntil { released.current == 3 }
-  }
-
   // MARK: Kept over the end of the process
 
   private func machine(keptIn folder: URL, directory: URL? = nil) throws -> Machine {
@@ -136,29 +115,14 @@ import Testing
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "second" }
   }
 
-  @Test func processesHaveQueuesOfTheirOwnInOneFolder() throws {
-    let reader = try Machine(server)
-    server.suspend()
-    do {
-      let machines = try (0..<3).map { _ in try machine(keptIn: folder) }
-      for (number, machine) in machines.enumerated() { try machine.cache.set(number, forKey: "k\(number)") }
-      for machine in machines { machine.cache.close(timeLimit: .zero) }
-    }
-    server.resume()
-    let heir = try machine(keptIn: folder)
-    for number in 0..<3 { try waitUntil { try reader.cache.value(Int.self, forKey: "k\(number)") == number } }
-    // It sends the writes of all dead processes.
-    #expect(heir.cache.close(timeLimit: .seconds(300)) == 0)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
-  }
-
-  /// Inherited writes are older than all writes of their heir, however late they are sent.
+  /// Processes have queues of their own in one folder. Inherited writes are older than all writes of their heir, however
+  /// late they are sent.
   @Test func whatProcessesHaveLeftGoesBeforeWhatTheirHeirWrites() throws {
     server.suspend()
     do {
-      let machines = try (0..<2).map { _ in try machine(keptIn: folder) }
-      for machine in machines {
-        for number in 0..<1_000 { try machine.cache.set(number, forKey: "k\(number)") }
+      let machines = try (0..<3).map { _ in try machine(keptIn: folder) }
+      for (number, machine) in machines.enumerated() {
+        for key in 0..<500 { try machine.cache.set(number, forKey: "k\(number)/\(key)") }
         try machine.cache.set("old", forKey: "last")
       }
       for machine in machines { machine.cache.close(timeLimit: .zero) }
@@ -168,8 +132,10 @@ import Testing
     try heir.cache.set("new", forKey: "last")
     #expect(try heir.cache.value(String.self, forKey: "last") == "new")
     #expect(heir.cache.close(timeLimit: .seconds(300)) == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     let reader = try Machine(server)
     #expect(try reader.cache.value(String.self, forKey: "last") == "new")
+    for number in 0..<3 { #expect(try reader.cache.value(Int.self, forKey: "k\(number)/499") == number) }
   }
 
   @Test func aFolderThatIsNoneIsAnError() throws {

@@ -100,6 +100,7 @@ import Testing
         usleep(10_000)
       }
       group.wait()
+      server.resume()
       #expect(result.current == .timedOut && signals < 30_000)
     }
   #endif

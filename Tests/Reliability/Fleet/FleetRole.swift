@@ -161,22 +161,24 @@ final class FleetMachine: @unchecked Sendable {
   private func write(_ key: Int, _ thread: Int, _ random: inout SeededRandom) {
     let life: Duration? = random.below(8) == 0 ? .milliseconds(200 + random.below(3_000)) : nil
     let (isRemoval, isAsync) = (random.below(10) == 0, random.below(2) == 0)
-    var version = 0
-    if FleetPlan.isContested(key) {
-      numbers[thread] += 1
-      version = FleetPlan.version(numbers[thread], machine: number, thread: thread)
-    }
-    write(key, version, expiresIn: FleetPlan.isContested(key) ? nil : life, isRemoval: isRemoval, isAsync: isAsync)
+    write(key, thread, expiresIn: FleetPlan.isContested(key) ? nil : life, isRemoval: isRemoval, isAsync: isAsync)
   }
 
-  /// - Parameter version: 0 for the key's next version.
+  private func nextVersion(_ key: Int, _ thread: Int) -> Int {
+    if FleetPlan.isContested(key) {
+      numbers[thread] += 1
+      return FleetPlan.version(numbers[thread], machine: number, thread: thread)
+    }
+    versions[key] += 1
+    return versions[key]
+  }
+
   /// - Returns: Whether it was acknowledged.
   @discardableResult
   private func write(
-    _ key: Int, _ version: Int = 0, expiresIn: Duration?, isRemoval: Bool, isAsync: Bool = false
+    _ key: Int, _ thread: Int = 0, expiresIn: Duration? = nil, isRemoval: Bool = false, isAsync: Bool = false
   ) -> Bool {
-    if version == 0 { versions[key] += 1 }
-    let version = version == 0 ? versions[key] : version
+    let version = nextVersion(key, thread)
     let isLoaded = FleetPlan.isLoaded(key)
     let start = MonotonicClock.nanoseconds
     var event = FleetEvent(.begun, key: key, version: version, isRemoval: isRemoval || isLoaded, start: start, end: 0)
@@ -212,7 +214,7 @@ final class FleetMachine: @unchecked Sendable {
   func writeAll() -> String {
     for key in ownKeys {
       var attempts = 0
-      while !write(key, expiresIn: nil, isRemoval: false), attempts < 5_000 { attempts += 1 }
+      while !write(key), attempts < 5_000 { attempts += 1 }
     }
     do { try cache.flush(timeLimit: .seconds(120)) } catch { return "flush: \(error)" }
     return ownKeys.map { "\($0)=\(versions[$0])" }.joined(separator: " ")
