@@ -115,7 +115,7 @@ import Testing
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "second" }
   }
 
-  /// Processes have queues of their own in one folder. Inherited writes are older than all writes of their heir, however
+  /// Each process has a queue in the folder. Inherited writes are older than all writes of their heir, however
   /// late they are sent.
   @Test func whatProcessesHaveLeftGoesBeforeWhatTheirHeirWrites() throws {
     server.suspend()

@@ -3,7 +3,7 @@ import Platform
 import RedisTestSupport
 import TestSupport
 
-/// Six processes, two of which share a directory, use a server that fails in every way or fails over. Their reads are
+/// Six processes, two in one directory, use a server that fails in every way or fails over. Their reads are
 /// checked against the acknowledged writes.
 package enum FleetTrial: Trial {
   package static let name = "fleet"
