@@ -189,7 +189,7 @@ import Testing
   // MARK: Opening again
 
   @Test func aSnapshotOrDamageKeepsItAsItIs() throws {
-    let environment = try directory.open { $0.waits.adoption = 1_000_000 }
+    let environment = try directory.open { ($0.waits.adoption, $0.maxDatabases) = (1_000_000, 1) }
     defer { environment.close() }
     try environment.put([1], [1])
     try environment.withReadTransaction { (transaction) throws(LMDBError) in
@@ -199,8 +199,15 @@ import Testing
     let transaction = try environment.beginWrite()
     #expect(code { () throws(LMDBError) in try environment.reopen() } == .busy)
     transaction.abort()
+    // A failed resize breaks it.
+    let name = try environment.openDatabase(named: "name")
+    FaultInjection.with(.directory(directory.path), .init(.envSetMapSize, returns: ENOMEM)) {
+      #expect(code { () throws(LMDBError) in try environment.growMap(to: 1 << 30) } == .outOfMemory)
+    }
+    #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == .panic)
     try environment.reopen()
     #expect(try environment.value([1]) == [1])
+    #expect(try environment.openDatabase(named: "name") == name)
     environment.breakOff()
     #expect(code { () throws(LMDBError) in try environment.reopen() } == .corrupted)
     #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == .corrupted)
