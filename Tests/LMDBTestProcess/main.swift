@@ -27,13 +27,12 @@ import LMDB
     return try body(UnsafeRawBufferPointer(copy))
   }
 
-  /// Writes one byte as the value of the key 1, and runs `body` before the commit.
-  func commit(_ value: UInt8, _ environment: Environment, _ body: () -> Void = {}) throws(LMDBError) {
+  /// Writes one byte as the value of the key 1.
+  func commit(_ value: UInt8, _ environment: Environment) throws(LMDBError) {
     let transaction = try environment.beginWrite()
     try withBytes(1) { (key) throws(LMDBError) in
       try withBytes(value) { (value) throws(LMDBError) in try transaction.put(value, forKey: key) }
     }
-    body()
     try transaction.commit()
   }
 
@@ -51,12 +50,6 @@ import LMDB
       }
       return value.map { String($0) } ?? "nil"
     case "put": try commit(UInt8(words[1])!, environment)
-    case "stop":
-      // Suspended in the middle of a transaction; when it is continued, commits that.
-      try commit(UInt8(words[1])!, environment) {
-        answer("stopping")
-        raise(SIGSTOP)
-      }
     case "snapshots":
       // So many at once, which then end.
       try nest(Int(words[1])!, environment) {}

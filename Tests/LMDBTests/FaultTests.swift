@@ -8,33 +8,6 @@ import Testing
   let directory = TemporaryDirectory()
   var here: FaultInjection.Scope { .directory(directory.path) }
 
-  @Test(arguments: [FaultInjection.Call.put, .del, .drop, .cursorPut]) func aFailedWriteDoomsItsTransaction(
-    _ call: FaultInjection.Call
-  ) throws {
-    let environment = try directory.open()
-    defer { environment.close() }
-    try environment.put([1], [1])
-    let transaction = try environment.beginWrite()
-    try transaction.put([2], [2])
-    FaultInjection.with(here, .init(call, returns: EIO)) {
-      let failure = code { () throws(LMDBError) in
-        switch call {
-        case .put: try transaction.put([3], [3])
-        case .del: _ = try transaction.remove([1])
-        case .drop: try transaction.removeAll()
-        default: _ = try transaction.upsert([3], [3])
-        }
-      }
-      #expect(failure == .ioError)
-    }
-    #expect(code { () throws(LMDBError) in try transaction.put([4], [4]) } == .badTransaction)
-    var end: LMDBError.Code?
-    do throws(LMDBError) { try transaction.commit() } catch { end = error.code }
-    #expect(end == .badTransaction)
-    #expect(try environment.value([1]) == [1])
-    #expect(try environment.value([2]) == nil)
-  }
-
   /// `MDB_MAP_RESIZED` after another process grew the map, and `MDB_BAD_RSLOT`.
   @Test(
     arguments: [(.txnRenew, -30785, 3), (.txnRenew, -30783, 2), (.txnBegin, -30785, 3)]
@@ -55,28 +28,5 @@ import Testing
     }
     try environment.put([3], [1])
     #expect(try environment.value([1]) == [3])
-  }
-
-  @Test func aFullReaderTableIsLookedThrough() throws {
-    let session = FaultInjection.begin(here, [.init(.txnBegin, returns: -30790)])
-    let environment = try directory.open()
-    defer { environment.close() }
-    let report = FaultInjection.end(session)
-    #expect(report.triggered == 1 && report.calls[.readerCheck] == 1)
-    try FaultInjection.with(here, .init(.txnBegin, returns: -30790, count: 2)) { () throws(LMDBError) in
-      #expect(try environment.value([1]) == nil)
-    }
-  }
-
-  @Test func noAddressSpaceHalvesTheMap() throws {
-    let session = FaultInjection.begin(here, [.init(.envOpen, returns: ENOMEM, count: 3)])
-    let environment = try directory.open { $0.mapSize = 1 << 30 }
-    #expect(FaultInjection.end(session).triggered == 3)
-    #expect(try environment.info().mapSize == 1 << 27)
-    environment.close()
-    let endless = FaultInjection.begin(here, [.init(.envOpen, returns: ENOMEM, count: .max)])
-    #expect(code { () throws(LMDBError) in _ = try directory.open { $0.mapSize = 1 << 30 } } == .outOfMemory)
-    let report = FaultInjection.end(endless)
-    #expect(report.triggered == 5 && report.openHandles == 0)
   }
 }

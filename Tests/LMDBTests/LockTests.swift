@@ -53,32 +53,5 @@
       #expect(try again.value([1]) == [2])
       again.close()
     }
-
-    @Test func anOpeningThatWaitsKeepsNobodyElseWaiting() throws {
-      let one = directory.makeDirectory("one")
-      _ = directory.makeDirectory("two")
-      // Stands for a process suspended while it changes the reader table.
-      try directory.open("one").close()
-      let locks = try #require(try FileLocks(directory: Directory(path: one)))
-      #expect(try locks.takeReaderTable(within: 0))
-      let (opened, group) = (Guarded(false), DispatchGroup())
-      inBackground(group) { [directory] in
-        do throws(LMDBError) {
-          let environment = try directory.open("one") { $0.waits.otherProcesses = 60_000_000_000 }
-          opened { $0 = true }
-          environment.close()
-        } catch { Issue.record(error) }
-      }
-      // Besides this test, it has the data file open, and waits.
-      #expect(eventually { directory.openFiles >= 2 })
-      let second = try directory.open("two")
-      try second.put([2], [1])
-      #expect(try second.value([1]) == [2])
-      second.close()
-      #expect(!opened.current)
-      locks.releaseReaderTable()
-      group.wait()
-      #expect(opened.current)
-    }
   }
 #endif

@@ -21,37 +21,6 @@
 
     // MARK: The pool
 
-    /// Both keys must come from the same transaction.
-    @Test(arguments: [1, 2, 8]) func moreThreadsThanSlots(_ slots: Int) throws {
-      let environment = try directory.open { $0.readerPoolSize = slots }
-      defer { environment.close() }
-      let isDone = Guarded(false)
-      concurrently(16) { index in
-        do {
-          for round in 0..<500 where index == 0 {
-            let value = withUnsafeBytes(of: round) { [UInt8]($0) }
-            let transaction = try environment.beginWrite()
-            for key in UInt8(1)...2 { try transaction.put(value, [key]) }
-            try transaction.commit()
-          }
-          if index == 0 { return isDone { $0 = true } }
-          var last: UInt64 = 0
-          while !isDone.current {
-            try environment.withReadTransaction { transaction throws(LMDBError) in
-              let isWhole = try transaction.value([1]) == transaction.value([2]) && transaction.id >= last
-              if !isWhole { Issue.record("torn") }
-              last = transaction.id
-            }
-          }
-        } catch {
-          isDone { $0 = true }
-          Issue.record(error)
-        }
-      }
-      // One per slot, and the one from opening, which is free again.
-      #expect(try environment.info().readersInUse <= slots + 1)
-    }
-
     @Test func noFreeSlotIsANamedError() throws {
       let environment = try directory.open {
         $0.readerPoolSize = 1
@@ -70,19 +39,6 @@
       #expect(try environment.value([1]) == [1])
     }
 
-    @Test func threadsSpreadOverTheSlots() {
-      let slots = ReaderSlots(count: 64, kept: 16)
-      defer { unsafe slots.deallocate() }
-      let (seen, arrived) = (Guarded<Set<Int>>([]), Guarded(0))
-      concurrently(64) { _ in
-        seen { _ = $0.insert(slots.preferred) }
-        // All must be alive at once, because thread identities are reused.
-        arrived { $0 += 1 }
-        #expect(eventually { arrived.current == 64 })
-      }
-      #expect(seen.current.count > 4 && seen.current.allSatisfy { (0..<16).contains($0) })
-    }
-
     @Test func openSnapshotsAreListed() throws {
       let environment = try directory.open()
       defer { environment.close() }
@@ -99,22 +55,6 @@
     }
 
     // MARK: The table
-
-    /// Each process has used most of the table.
-    @Test func processesThatHadManySnapshotsLeaveRoomForOthers() throws {
-      let environment = try open(40)
-      defer { environment.close() }
-      try environment.put([7], [1])
-      var processes: [ChildProcess] = []
-      for _ in 0..<5 {
-        let process = try process()
-        #expect(process.run("snapshots 20") == "ok")
-        #expect(process.run("get") == "7")
-        processes.append(process)
-      }
-      for process in processes { #expect(process.run("snapshots 20") == "ok") }
-      #expect(try environment.readers().isEmpty)
-    }
 
     @Test func aFullTableSaysWhatToDo() throws {
       let environment = try open(12)

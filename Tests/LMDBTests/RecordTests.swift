@@ -12,6 +12,7 @@ import Testing
     defer { environment.close() }
     var random = SeededRandom(seed)
     var committed: [[UInt8]: [UInt8]] = [:]
+    try environment.withReadTransaction { transaction throws(LMDBError) in try expect(transaction, [], [[1]]) }
     for round in 0..<30 {
       var oracle = committed
       let transaction = try environment.beginWrite()
@@ -58,6 +59,8 @@ import Testing
         try transaction.commit()
         committed = oracle
       }
+      let file = try DataFileVerifier.verify(directory: directory.path)
+      #expect(file?.entries == committed.count)
     }
     let probes = (0..<300).map { _ in random.bytes(1 + random.below(6)).map { $0 & 15 } }
     try environment.withReadTransaction { transaction throws(LMDBError) in
@@ -86,21 +89,9 @@ import Testing
         #expect(found == sorted.first { !$0.key.lexicographicallyPrecedes(probe) })
         #expect(try cursor.current().map(Pair.init) == found)
       }
-      _ = try cursor.first()
+      let first = try cursor.first().map(Pair.init)
+      #expect(first == sorted.first)
       #expect(code { () throws(LMDBError) in try cursor.remove() } == .permissionDenied)
-    }
-  }
-
-  @Test func anEmptyDatabaseHasNoEntries() throws {
-    let environment = try directory.open()
-    defer { environment.close() }
-    try environment.withReadTransaction { transaction throws(LMDBError) in
-      try transaction.withCursor { cursor throws(LMDBError) in
-        let found = [try cursor.first(), try cursor.last(), try cursor.next(), try cursor.previous()]
-        #expect(found.allSatisfy { $0 == nil })
-        let (current, sought) = (try cursor.current(), try cursor.seek([1]))
-        #expect(current == nil && sought == nil)
-      }
     }
   }
 
@@ -121,6 +112,13 @@ import Testing
       #expect(code { () throws(LMDBError) in _ = try environment.value(key) } == .badValueSize)
     } else {
       #expect(try environment.value(key) == (isAllowed ? [1] : nil))
+    }
+    try environment.withReadTransaction { transaction throws(LMDBError) in
+      var found: [[UInt8]?] = []
+      let failure = code { () throws(LMDBError) in found = try transaction.values([[2], key, [3]]) }
+      #expect(failure == (size == 0 ? .badValueSize : nil))
+      let expected: [[UInt8]?] = size == 0 ? [] : [[2], isAllowed ? [1] : nil, nil]
+      #expect(found == expected)
     }
   }
 

@@ -1,5 +1,4 @@
 import Platform
-import TestSupport
 import Testing
 
 @Suite struct FileTests {
@@ -32,35 +31,5 @@ import Testing
     #expect(try file.readToEnd(limit: 40_000).count == 40_000)
     #expect(
       failure { () throws(SystemError) in _ = try file.readToEnd(limit: 39_999) }?.finding == .tooLarge(limit: 39_999))
-  }
-
-  @Test func aMapIsTheFile() throws {
-    let file = try folder.directory.create("file")
-    try file.preallocate(0..<4096)
-    let map = try MemoryMap(file, size: 4096)
-    map.base.storeBytes(of: 42, toByteOffset: 100, as: UInt8.self)
-    var byte: [UInt8] = [0]
-    #expect(try file.read(&byte, at: 100))
-    #expect(byte == [42])
-    guard let again = try folder.directory.open("file") else {
-      Issue.record("gone")
-      return
-    }
-    let reader = try MemoryMap(again, size: 4096, .reading)
-    #expect(reader.base.load(fromByteOffset: 100, as: UInt8.self) == 42)
-    // The file is read-only.
-    #expect(failure { () throws(SystemError) in _ = try MemoryMap(again, size: 4096) }?.errno == EACCES)
-  }
-
-  @Test func attributesOfTheUserAreRead() throws {
-    try folder.write("x", to: "file")
-    guard let file = try folder.directory.open("file") else { throw SystemError("open", folder.path, errno: ENOENT) }
-    #expect(try file.attribute("org.example.limit") == nil)
-    // Some file systems have no attributes.
-    guard FileAttribute.set("org.example.limit", to: [1, 2, 3], of: folder.path + "/file") else { return }
-    #expect(try file.attribute("org.example.limit") == [1, 2, 3])
-    #expect(try file.attribute("org.example.other") == nil)
-    #expect(
-      failure { () throws(SystemError) in _ = try file.attribute("org.example.limit", limit: 2) }?.errno == ERANGE)
   }
 }

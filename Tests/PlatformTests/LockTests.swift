@@ -8,18 +8,27 @@ import Testing
 
   private func lock() throws(SystemError) -> FileLock { FileLock(try folder.directory.create("lock")) }
 
-  @Test func twoDescriptorsExcludeEachOther() throws {
-    let one = try lock()
-    let two = try lock()
-    #expect(try one.tryLock(.exclusive))
-    #expect(try !two.tryLock(.exclusive))
-    #expect(try !two.tryLock(.shared))
-    try one.unlock()
-    #expect(try two.tryLock(.shared))
-    #expect(try one.tryLock(.shared))
-    #expect(try !one.tryLock(.exclusive))
-    // flock(2) released the shared lock.
-    #expect(try two.tryLock(.exclusive))
+  @Test(arguments: [false, true]) func twoDescriptorsExcludeEachOther(_ areOfTheDirectory: Bool) throws {
+    func lock() throws -> FileLock {
+      if areOfTheDirectory { return try FileLock(folder.directory) }
+      return try self.lock()
+    }
+    do {
+      let one = try lock()
+      let two = try lock()
+      #expect(try one.tryLock(.exclusive))
+      #expect(try !two.tryLock(.exclusive))
+      #expect(try !two.tryLock(.shared))
+      try one.unlock()
+      #expect(try two.tryLock(.shared))
+      #expect(try one.tryLock(.shared))
+      #expect(try !one.tryLock(.exclusive))
+      // flock(2) released the shared lock.
+      #expect(try two.tryLock(.exclusive))
+    }
+    // The lock goes with its object.
+    let again = try lock()
+    #expect(try again.tryLock(.exclusive))
   }
 
   @Test(arguments: [-5, 0, 2_000_000] as [Int64]) func aWaitHasAnEnd(_ limit: Int64) throws {
@@ -30,19 +39,6 @@ import Testing
     try holder.unlock()
     // An unreachable limit does not overflow.
     #expect(try waiter.lock(.exclusive, within: .max))
-  }
-
-  @Test func aDirectoryIsLockedByADescriptorOfItsOwn() throws {
-    let one = try FileLock(folder.directory)
-    let two = try FileLock(folder.directory)
-    #expect(try one.tryLock(.exclusive))
-    #expect(try !two.tryLock(.exclusive))
-  }
-
-  @Test func theLockGoesWithTheObject() throws {
-    func take() throws -> Bool { try lock().tryLock(.exclusive) }
-    #expect(try take())
-    #expect(try take())
   }
 
   @Test func theHolderIsTold() throws {

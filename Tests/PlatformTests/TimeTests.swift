@@ -14,14 +14,6 @@ import Testing
     #expect(RealTimeClock.nanoseconds(timespec(tv_sec: seconds, tv_nsec: nanoseconds)) == expected)
   }
 
-  @Test func clocksGoOn() {
-    let start = MonotonicClock.nanoseconds
-    MonotonicClock.sleep(nanoseconds: 1_000_000)
-    MonotonicClock.sleep(nanoseconds: 0)
-    MonotonicClock.sleep(nanoseconds: .min)
-    #expect(MonotonicClock.nanoseconds - start >= 1_000_000)
-  }
-
   @Test(arguments: [Int64.max, Int64.max - 1, Int64(292 * 365 * 86_400) * 1_000_000_000, 1_000_000_000_000_000_000])
   func aLongWaitIsNoTrap(_ nanoseconds: Int64) throws {
     let lock = ConditionLock()
@@ -33,50 +25,5 @@ import Testing
     }
     while !isSet.load(ordering: .relaxed) { #expect(lock.wait(for: .work, nanoseconds: nanoseconds)) }
     lock.unlock()
-  }
-
-  @Test(arguments: [Int64.min, -1, 0, 1, 999_999_999] as [Int64]) func aShortWaitIsOver(_ nanoseconds: Int64) {
-    let lock = ConditionLock()
-    lock.withLock {
-      // A wait may wake up spuriously.
-      while lock.wait(for: .progress, nanoseconds: nanoseconds) {}
-    }
-  }
-
-  @Test func aThreadKnowsItsStack() throws {
-    let started = ConditionLock()
-    let depth = Mutex<Bool?>(nil)
-    started.lock()
-    try PlatformThread.start(name: "a name that is longer than fifteen") {
-      let stack = ThreadStack.current()
-      started.withLock { depth.withLock { $0 = stack?.isNearlyUsedUp } }
-      started.signalAll(.progress)
-    }
-    while depth.withLock({ $0 }) == nil { started.wait(for: .progress) }
-    started.unlock()
-  }
-
-  @Test func theBootIsKnown() {
-    #if os(Linux)
-      #expect(BootIdentifier.current.isKnownToBe(.current))
-    #endif
-    #expect(!BootIdentifier.unknown.isKnownToBe(.unknown))
-  }
-
-  @Test func bytesAreOrderedAsBytes() {
-    func precedes(_ first: [UInt8], _ second: [UInt8]) -> Bool {
-      first.withUnsafeBytes { first in second.withUnsafeBytes { first.precedes($0) } }
-    }
-    #expect(precedes([], [0]))
-    #expect(!precedes([], []))
-    #expect(precedes([1, 2], [1, 2, 0]))
-    #expect(precedes([1, 0x7F], [1, 0x80]))
-    let long = [UInt8](repeating: 7, count: 100)
-    for length in 0..<100 {
-      var other = long
-      other[length] = 8
-      let shared = long.withUnsafeBytes { long in other.withUnsafeBytes { long.sharedPrefix(with: $0, limit: 100) } }
-      #expect(shared == length)
-    }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 package import LMDBCachingRedis
 import TestSupport
 
-/// Forwards requests to another tier and injects faults: refused or delayed requests, lost, delayed or changed replies.
+/// Forwards requests to another tier and injects faults: refused or delayed requests, lost or delayed replies.
 package final class FaultyTier: RemoteTier {
   package struct Request: Sendable {
     package let commands: [RemoteCommand]
@@ -23,8 +23,6 @@ package final class FaultyTier: RemoteTier {
     case loseReply
     /// The request is not sent.
     case answer([RemoteReply])
-    /// The request is sent, and its reply changed.
-    case change(@Sendable ([RemoteReply]) -> [RemoteReply])
     case delayRequest(Gate)
     case delayReply(Gate)
 
@@ -67,7 +65,6 @@ package final class FaultyTier: RemoteTier {
     case .fail(let error): completion(.failure(error))
     case .loseReply: pass { _ in completion(.failure(RemoteTierError(.timedOut, "There was no reply in time."))) }
     case .answer(let replies): completion(.success(replies))
-    case .change(let change): pass { result in completion(result.map(change)) }
     case .delayRequest(let gate): gate.whenOpen { pass(completion) }
     case .delayReply(let gate): pass { result in gate.whenOpen { completion(result) } }
     }

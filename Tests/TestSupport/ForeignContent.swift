@@ -25,7 +25,7 @@ package enum ForeignContent: String, CaseIterable, Sendable {
 
   package var bytes: Data {
     switch self {
-    case .sqliteDatabase: Self.sqlite
+    case .sqliteDatabase: Data("SQLite format 3\0".utf8) + Data(count: 4_080)
     case .emptyDatabase: Data()
     default: Data("The user's own, in \(rawValue).\n".utf8) + Data((0..<200).map { UInt8($0) })
     }
@@ -39,18 +39,4 @@ package enum ForeignContent: String, CaseIterable, Sendable {
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)], ofItemAtPath: file.path)
   }
-
-  /// A database of one empty page.
-  private static let sqlite: Data = {
-    var page = [UInt8](repeating: 0, count: 4_096)
-    page.replaceSubrange(0..<16, with: Array("SQLite format 3\0".utf8))
-    // Page size, versions, payload fractions, one page, a leaf of the schema table.
-    page.replaceSubrange(16..<24, with: [0x10, 0, 1, 1, 0, 64, 32, 32])
-    page[31] = 1
-    page[47] = 4
-    page[59] = 1
-    page[100] = 0x0D
-    page[105] = 0x10
-    return Data(page)
-  }()
 }

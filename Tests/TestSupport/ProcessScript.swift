@@ -22,17 +22,6 @@ package struct ProcessScript: Sendable {
       case .anything: true
       }
     }
-
-    fileprivate var text: String {
-      switch self {
-      case .ok, .okUnlessRefused: "ok"
-      case .text(let text): text
-      case .oneOf(let texts): texts.joined(separator: " or ")
-      case .natural: "0 or more"
-      case .noError: "no error"
-      case .anything: "anything"
-      }
-    }
   }
 
   private var steps: [(line: String, answer: Answer)]
@@ -48,7 +37,7 @@ package struct ProcessScript: Sendable {
       failures.append("\(outcome.ending) in: \(last)")
     }
     for (step, answer) in zip(steps, outcome.answers) {
-      if !step.answer.accepts(answer) { failures.append("\(step.line): \(answer), and not \(step.answer.text)") }
+      if !step.answer.accepts(answer) { failures.append("\(step.line): \(answer), and not \(step.answer)") }
       if case .okUnlessRefused = step.answer, answer != "ok" { break }
     }
     return failures

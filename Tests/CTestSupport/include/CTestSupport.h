@@ -10,7 +10,4 @@ int ctestsupport_close_from(void *actions, int lowest);
 /// setxattr(2): 0, or -1.
 int ctestsupport_set_attribute(const char *path, const char *name, const void *value, size_t count);
 
-/// Has faccessat2(2) fail with `EPERM` from now on in this process, as the seccomp filter of an older Docker does: 0, or -1.
-int ctestsupport_refuse_faccessat2(void);
-
 #endif

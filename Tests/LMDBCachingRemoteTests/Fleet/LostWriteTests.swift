@@ -40,54 +40,6 @@ import Testing
     #expect(first.cache.statistics.givenUpWrites == 0)
   }
 
-  @Test(arguments: [
-    "ERR Error running script (call to f_1): @user_script:1: @user_script: 3: -OOM command not allowed when used memory",
-    "ERR Error running script (call to f_1): @user_script:8: -READONLY You can't write against a read only replica.",
-    "-MISCONF Redis is configured to save RDB snapshots",
-    "MOVED 3999 127.0.0.1:6381",
-    "ERR max number of clients reached",
-  ]) func anErrorOfTheWholeServerGivesNothingUp(_ message: String) throws {
-    let tier = try faulty()
-    let (first, second) = (try machine(tier), try Machine(server))
-    let count = Guarded(0)
-    tier.set { request in
-      guard Self.isWrite(request) else { return .none }
-      guard
-        count({
-          $0 += 1; return $0
-        }) < 8
-      else { return .none }
-      return .answer(request.commands.map { _ in .error(message) })
-    }
-    for key in 0..<3 { try first.cache.set(key, forKey: "k\(key)") }
-    for key in 0..<3 { try waitUntil { try second.cache.value(Int.self, forKey: "k\(key)") == key } }
-    #expect(first.cache.statistics.givenUpWrites == 0)
-  }
-
-  /// Another machine's later write wins, whichever reply was lost.
-  @Test func aLaterWriteOfAnotherMachineIsFollowedWhenTheReplyWasLost() throws {
-    let tier = try faulty()
-    let (first, second) = (try machine(tier), try Machine(server))
-    try second.cache.set("old", forKey: "marker")
-    #expect(try first.cache.value(String.self, forKey: "marker") == "old")
-    let (isSent, again) = (Guarded(false), Gate())
-    tier.set { request in
-      guard Self.isWrite(request) else { return .none }
-      return isSent({ sent in
-        defer { sent = true }; return sent
-      }) ? .delayRequest(again) : .loseReply
-    }
-    try first.cache.set("first", forKey: "k")
-    try waitUntil { try second.cache.value(String.self, forKey: "k") == "first" }
-    try second.cache.set("second", forKey: "k")
-    try second.cache.set("new", forKey: "marker")
-    try waitUntil { try first.cache.value(String.self, forKey: "marker") == "new" }
-    again.open()
-    try first.cache.flush(timeLimit: .seconds(300))
-    try waitUntil { try first.cache.value(String.self, forKey: "k") == "second" }
-    #expect(try second.cache.value(String.self, forKey: "k") == "second")
-  }
-
   /// A folder restored to an earlier state has writes that the server already got.
   @Test func aQueueThatWasSetBackLosesNothing() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")

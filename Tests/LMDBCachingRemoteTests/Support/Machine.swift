@@ -2,6 +2,7 @@ import Foundation
 import LMDBCaching
 import LMDBCachingRedis
 import RedisTestSupport
+import TestSupport
 import Testing
 
 /// A fleet's machine: a directory and a cache.
@@ -16,8 +17,7 @@ final class Machine: Sendable {
     _ change: (inout DistributedCacheConfiguration) -> Void = { _ in }
   ) throws {
     self.keepsDirectory = keepsDirectory
-    self.directory =
-      directory ?? FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
+    self.directory = directory ?? Self.newDirectory()
     var configuration = DistributedCacheConfiguration()
     // Generous, since tests share the machine.
     configuration.timeLimit = .seconds(300)
@@ -43,6 +43,10 @@ final class Machine: Sendable {
     if !keepsDirectory { try? FileManager.default.removeItem(at: directory) }
   }
 
+  static func newDirectory() -> URL {
+    FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
+  }
+
   /// The value that a new machine finds.
   static func find<V: Codable & Sendable>(_ type: V.Type, _ key: String, on server: RedisServer) throws -> V? {
     let machine = try Machine(server)
@@ -57,26 +61,16 @@ struct NotInTime: Error {}
 
 /// Waits for a condition, five minutes at most.
 func waitUntil(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) throws {
-  let limit = Date(timeIntervalSinceNow: 300)
-  while try !condition() {
-    guard Date() < limit else {
-      Issue.record("It has not come to that.", sourceLocation: sourceLocation)
-      throw NotInTime()
-    }
-    usleep(2_000)
-  }
+  if try eventually(within: .seconds(300), condition) { return }
+  Issue.record("It has not come to that.", sourceLocation: sourceLocation)
+  throw NotInTime()
 }
 
 /// Waits without blocking a thread.
 func wait(
-  sourceLocation: SourceLocation = #_sourceLocation, until condition: () async throws -> Bool
+  sourceLocation: SourceLocation = #_sourceLocation, until condition: () throws -> Bool
 ) async throws {
-  let limit = ContinuousClock.now + .seconds(300)
-  while try await !condition() {
-    guard ContinuousClock.now < limit else {
-      Issue.record("It has not come to that.", sourceLocation: sourceLocation)
-      throw NotInTime()
-    }
-    try await Task.sleep(for: .milliseconds(2))
-  }
+  if try await becomesTrue(within: .seconds(300), condition) { return }
+  Issue.record("It has not come to that.", sourceLocation: sourceLocation)
+  throw NotInTime()
 }

@@ -3,30 +3,34 @@ import Testing
 
 @testable import LMDB
 
-/// Searches during a writer that moves every page and grows the map: several threads, with hints of all ages.
+/// Searches during a writer that moves every page and grows the map: more threads than slots for readers or fewer, with
+/// hints of all ages.
 @Suite struct TreeStormTests {
   let directory = TemporaryDirectory()
 
   private static func key(_ index: Int) -> [UInt8] { bytes("key \(index * 7919 % 600)") }
 
-  @Test func everySnapshotIsWhole() throws {
-    let environment = try directory.open()
+  @Test(arguments: [1, 2, 8]) func everySnapshotIsWhole(_ slots: Int) throws {
+    let environment = try directory.open { $0.readerPoolSize = slots }
     defer { environment.close() }
     let (isDone, found) = (Guarded(false), Guarded(0))
     try fill(environment, 0)
-    concurrently(4) { thread in
+    concurrently(6) { thread in
       do {
         if thread == 0 {
-          for round in 1..<150 {
+          for round in 1..<60 {
             try fill(environment, round)
-            if round % 50 == 0 { try environment.growMap(to: (64 + round) << 20) }
+            if round % 20 == 0 { try environment.growMap(to: (64 + round) << 20) }
           }
           isDone { $0 = true }
           return
         }
         var random = SeededRandom(UInt64(thread))
+        var last: UInt64 = 0
         while !isDone.current {
           try environment.withReadTransaction { (transaction) throws(LMDBError) in
+            if transaction.id < last { Issue.record("of an older snapshot") }
+            last = transaction.id
             // The round of this snapshot.
             let round = try transaction.value([1])
             for _ in 0..<20 {
@@ -48,6 +52,8 @@ import Testing
       }
     }
     #expect(found.current > 0)
+    // One per slot, and the one from opening, which is free again.
+    #expect(try environment.info().readersInUse <= slots + 1)
   }
 
   private func fill(_ environment: Environment, _ round: Int) throws {

@@ -105,20 +105,6 @@ import Testing
     #expect(environment.control.pointee.metaPages.mainTree(of: last + 1) != nil)
     #expect(environment.control.pointee.metaPages.mainTree(of: last + 2) == nil)
   }
-
-  @Test func keysThatLMDBRefusesAreRefused() throws {
-    let environment = try directory.open()
-    defer { environment.close() }
-    try environment.put([1], [1])
-    #expect(try environment.value([1]) == [1])
-    try environment.withReadTransaction { (transaction) throws(LMDBError) in
-      #expect(code { () throws(LMDBError) in _ = try transaction.values([[1], []]) } == .badValueSize)
-      let some = try transaction.values([[1], [UInt8](repeating: 1, count: 512), [2]])
-      #expect(some == [[1], nil, nil])
-      let none = try transaction.values([])
-      #expect(none == [])
-    }
-  }
 }
 
 extension Environment {
@@ -152,26 +138,5 @@ extension Environment {
       }
     }
     return Tree(of: transaction.handle, control)
-  }
-}
-
-extension ReadTransaction {
-  fileprivate func values(_ keys: [[UInt8]]) throws(LMDBError) -> [[UInt8]?] {
-    let copies = keys.map { key in
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
-      copy.copyBytes(from: key)
-      return UnsafeRawBufferPointer(copy)
-    }
-    let found = UnsafeMutableBufferPointer<UnsafeRawBufferPointer?>.allocate(capacity: keys.count)
-    found.initialize(repeating: nil)
-    let pointers = UnsafeMutableBufferPointer<UnsafeRawBufferPointer>.allocate(capacity: keys.count)
-    _ = pointers.initialize(from: copies)
-    defer {
-      for copy in copies { copy.deallocate() }
-      found.deallocate()
-      pointers.deallocate()
-    }
-    try find(UnsafeBufferPointer(pointers), found)
-    return found.map { $0.map { [UInt8]($0) } }
   }
 }

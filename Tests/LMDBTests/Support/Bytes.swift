@@ -17,6 +17,25 @@ extension ReadTransaction {
     }
   }
 
+  func values(_ keys: [[UInt8]]) throws(LMDBError) -> [[UInt8]?] {
+    let copies = keys.map { key in
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
+      copy.copyBytes(from: key)
+      return UnsafeRawBufferPointer(copy)
+    }
+    let found = UnsafeMutableBufferPointer<UnsafeRawBufferPointer?>.allocate(capacity: keys.count)
+    found.initialize(repeating: nil)
+    let pointers = UnsafeMutableBufferPointer<UnsafeRawBufferPointer>.allocate(capacity: keys.count)
+    _ = pointers.initialize(from: copies)
+    defer {
+      for copy in copies { copy.deallocate() }
+      found.deallocate()
+      pointers.deallocate()
+    }
+    try find(UnsafeBufferPointer(pointers), found)
+    return found.map { $0.map { [UInt8]($0) } }
+  }
+
   func all() throws(LMDBError) -> [Pair] {
     try withCursor { cursor throws(LMDBError) in try cursor.all() }
   }

@@ -21,15 +21,6 @@ import Testing
     let one = try #require(try verify())
     #expect(one.entries == 1 && one.depth == 1 && one.leafPages == 1 && one.branchPages == 0)
     #expect(one.unreferencedPages == 0)
-    let write = try environment.beginWrite()
-    for number in 0..<2_000 { try write.put([UInt8](repeating: 7, count: number % 5_000), bytes("key \(number)")) }
-    try write.commit()
-    let removal = try environment.beginWrite()
-    #expect(try removal.remove([1]))
-    for number in 0..<2_000 { #expect(try removal.remove(bytes("key \(number)"))) }
-    try removal.commit()
-    let emptied = try #require(try verify())
-    #expect(emptied.entries == 0 && emptied.depth == 0 && emptied.freePages > 100 && emptied.unreferencedPages == 0)
     environment.close()
     var image = DataFileImage(directory.path)
     image.bytes = []
@@ -65,13 +56,6 @@ import Testing
       }
       let file = try? DataFileVerifier.verify(directory: directory.path)
       #expect(file.map { $0.freePages > 3_000 && $0.unreferencedPages == 0 } == true)
-    }
-    // The free list is large now, and is used up again.
-    for round in UInt8(0)..<20 {
-      let write = try environment.beginWrite()
-      for key in UInt8(0)..<100 { try write.put([UInt8](repeating: round, count: 30_000), [key]) }
-      try write.commit()
-      #expect(try verify()?.unreferencedPages == 0)
     }
     environment.close()
   }
@@ -152,17 +136,12 @@ import Testing
       Damage("free list: a key of two bytes", .node) { $0.store($0.node(0, of: $0.freeSpine.last!) + 6, 2 as UInt16) },
       Damage("cut in the middle", .truncated) { $0.bytes.removeLast($0.bytes.count / 2) },
       Damage("cut by a byte", .truncated) { $0.bytes.removeLast() },
-      Damage("cut after the first page", .truncated) { $0.bytes.removeLast($0.bytes.count - $0.pageSize) },
       Damage("cut in the first page", .notDatabase) { $0.bytes.removeLast($0.bytes.count - 100) },
-      Damage("zeros", .notDatabase) { $0.bytes = [UInt8](repeating: 0, count: $0.bytes.count) },
     ]
 
   private static let metaDamages: [Damage] = [
     Damage("first magic", .meta) { $0.store(16, 1 as UInt32) },
     Damage("second magic", .notDatabase) { $0.store($0.pageSize + 16, 1 as UInt32) },
-    Damage("both magics", .notDatabase) {
-      $0.store($0.pageSize + 16, 1 as UInt32); $0.store(16, 1 as UInt32)
-    },
     Damage("first version", .meta) { $0.store(20, 2 as UInt32) },
     Damage("second version", .meta) { $0.store($0.pageSize + 20, 9 as UInt32) },
     Damage("both versions", .version) {
@@ -170,27 +149,21 @@ import Testing
     },
     Damage("number of a meta page", .pageNumber) { $0.store($0.otherMeta, 5 as UInt64) },
     Damage("flags of a meta page", .pageFlags) { $0.store($0.otherMeta + 10, 0 as UInt16) },
-    Damage("page size zero", .pageSize) { $0.store(40, 0 as UInt32) },
     Damage("page size odd", .pageSize) { $0.store(40, 4097 as UInt32) },
     Damage("page size doubled", .pageSize, .notDatabase) { $0.store(40, UInt32(2 * $0.pageSize)) },
-    Damage("page size huge", .pageSize) { $0.store(40, 1 << 31 as UInt32) },
     Damage("second page size", .pageSize) { $0.store($0.pageSize + 40, 8192 as UInt32) },
     Damage("map size", .meta) { $0.store($0.meta + 32, 4096 as UInt64) },
-    Damage("map size huge", .meta) { $0.store($0.otherMeta + 32, UInt64.max) },
     Damage("last page less", .pageNumber, .freeList) { $0.change($0.meta + 136, UInt64.self) { $0 - 1 } },
     Damage("last page more", .truncated) { $0.change($0.meta + 136, UInt64.self) { $0 + 1 } },
     Damage("last page huge", .meta) { $0.store($0.meta + 136, UInt64.max) },
     Damage("last page far", .truncated, .meta) { $0.store($0.meta + 136, 1 << 23 as UInt64) },
-    Damage("last page 0", .meta) { $0.store($0.meta + 136, 0 as UInt64) },
     Damage("transaction of the other parity", .meta) { $0.change($0.meta + 144, UInt64.self) { $0 + 1 } },
-    Damage("transaction far ahead", .meta) { $0.change($0.meta + 144, UInt64.self) { $0 + 2 } },
     Damage("transaction behind", .meta) { $0.change($0.meta + 144, UInt64.self) { $0 - 4 } },
     Damage("flags of the free list", .meta) { $0.store($0.free + 4, 0 as UInt16) },
     Damage("flags of the database", .unsupported) { $0.store($0.main + 4, 4 as UInt16) },
     Damage("padding of the database", .unsupported) { $0.store($0.main, 4 as UInt32) },
     Damage("depth less", .pageFlags) { $0.change($0.main + 6, UInt16.self) { $0 - 1 } },
     Damage("depth more", .pageFlags) { $0.change($0.main + 6, UInt16.self) { $0 + 1 } },
-    Damage("depth zero", .depth) { $0.store($0.main + 6, 0 as UInt16) },
     Damage("depth huge", .depth) { $0.store($0.main + 6, UInt16.max) },
     Damage("free list's depth", .pageFlags, .depth) { $0.store($0.free + 6, 9 as UInt16) },
     Damage("branch pages", .statistics) { $0.change($0.main + 8, UInt64.self) { $0 + 1 } },
@@ -200,7 +173,6 @@ import Testing
     Damage("free list's entries", .statistics) { $0.change($0.free + 32, UInt64.self) { $0 + 1 } },
     Damage("root in a meta page", .pageNumber) { $0.store($0.main + 40, 1 as UInt64) },
     Damage("root past the end", .pageNumber) { $0.store($0.main + 40, UInt64($0.lastPage + 1)) },
-    Damage("root huge", .pageNumber) { $0.store($0.main + 40, UInt64.max - 1) },
     Damage("no root", .depth) { $0.store($0.main + 40, UInt64.max) },
     Damage("the free list's root is the database's", .freeList, .pageFlags, .node) {
       $0.store($0.free + 40, $0.load($0.main + 40, UInt64.self))
@@ -210,14 +182,10 @@ import Testing
   private static func levelDamages(_ level: Int) -> [Damage] {
     [
       Damage("level \(level): number", .pageNumber) { $0.change($0.spine[level], UInt64.self) { $0 ^ 1 } },
-      Damage("level \(level): flags", .pageFlags) { $0.change($0.spine[level] + 10, UInt16.self) { $0 ^ 3 } },
       Damage("level \(level): no flags", .pageFlags) { $0.store($0.spine[level] + 10, 0 as UInt16) },
-      Damage("level \(level): more flags", .pageFlags) { $0.change($0.spine[level] + 10, UInt16.self) { $0 | 0x20 } },
       Damage("level \(level): lower odd", .bounds) { $0.change($0.spine[level] + 12, UInt16.self) { $0 + 1 } },
       Damage("level \(level): lower less", .bounds) { $0.change($0.spine[level] + 12, UInt16.self) { $0 - 2 } },
-      Damage("level \(level): lower zero", .bounds) { $0.store($0.spine[level] + 12, 0 as UInt16) },
       Damage("level \(level): no entries", .node) { $0.store($0.spine[level] + 12, 16 as UInt16) },
-      Damage("level \(level): upper less", .bounds) { $0.change($0.spine[level] + 14, UInt16.self) { $0 - 2 } },
       Damage("level \(level): upper more", .node) { $0.change($0.spine[level] + 14, UInt16.self) { $0 + 2 } },
       Damage("level \(level): upper past the page", .bounds) { $0.store($0.spine[level] + 14, UInt16.max) },
       Damage("level \(level): entry past the page", .node) { $0.store($0.spine[level] + 16, UInt16.max) },
@@ -231,11 +199,6 @@ import Testing
         let page = image.spine[level]
         image.store(image.node(image.count(of: page) - 1, of: page) + 8, 0 as UInt8)
       },
-      Damage("level \(level): zeroed", .pageNumber) { image in
-        let page = image.spine[level]
-        image.bytes.replaceSubrange(
-          page..<page + image.pageSize, with: [UInt8](repeating: 0, count: image.pageSize))
-      },
     ]
   }
 
@@ -243,9 +206,6 @@ import Testing
     Damage("branch: child in use", .doubleUse, .pageFlags) { image in
       let page = image.spine[0]
       image.store(image.node(1, of: page), image.load(image.node(0, of: page), UInt32.self))
-    },
-    Damage("branch: its own child", .doubleUse) { image in
-      image.store(image.node(0, of: image.spine[1]), UInt32(image.spine[1] / image.pageSize))
     },
     Damage("branch: children exchanged", .keyOrder) { image in
       let page = image.spine[1]
@@ -321,38 +281,21 @@ import Testing
     #expect(found > 60)
   }
 
-  /// A sparse file of a terabyte. In a child process, whose peak memory is its own.
-  @Test func whatAFileClaimsTakesNoMemory() async {
-    await #expect(processExitsWith: .success) {
-      let directory = TemporaryDirectory()
-      let environment = try directory.open()
-      try environment.put([1], [1])
-      environment.close()
-      var image = DataFileImage(directory.path)
-      let size = 1 << 40
-      let last = UInt64(size / image.pageSize + size / 8 - 1)
-      for meta in [image.meta, image.otherMeta] {
-        image.store(meta + 32, (last + 1) * UInt64(image.pageSize))
-        image.store(meta + 136, last)
-      }
-      image.write()
-      try #require(truncate(image.path, off_t(size)) == 0)
-      func peak() -> Int {
-        var usage = rusage()
-        #if canImport(Darwin)
-          getrusage(RUSAGE_SELF, &usage)
-          return usage.ru_maxrss
-        #else
-          getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-          return usage.ru_maxrss << 10
-        #endif
-      }
-      let before = peak()
-      let error = try #require(throws: DataFileError.self) { try DataFileVerifier.verify(directory: directory.path) }
-      guard case .finding(let finding) = error else { throw error }
-      #expect(finding.kind == .truncated)
-      #expect(peak() - before < 64 << 20)
+  /// A sparse file of a terabyte that claims far more pages.
+  @Test func whatAFileClaimsTakesNoMemory() throws {
+    let environment = try directory.open()
+    try environment.put([1], [1])
+    environment.close()
+    var image = DataFileImage(directory.path)
+    let size = 1 << 40
+    let last = UInt64(size / image.pageSize + size / 8 - 1)
+    for meta in [image.meta, image.otherMeta] {
+      image.store(meta + 32, (last + 1) * UInt64(image.pageSize))
+      image.store(meta + 136, last)
     }
+    image.write()
+    try #require(truncate(image.path, off_t(size)) == 0)
+    #expect(finding()?.kind == .truncated)
   }
 
   @Test func aFileThatCannotBeReadIsNoFinding() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Platform
 
 /// A temporary directory, removed with the object.
@@ -6,22 +7,11 @@ final class TemporaryFolder: Sendable {
   var path: String { directory.path }
 
   init() {
-    var template = Array("/tmp/platform-test-XXXXXX".utf8CString)
-    let made = template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) != nil }
-    precondition(made, "mkdtemp failed")
-    do throws(SystemError) {
-      directory = try Directory(
-        path: String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
-    } catch { fatalError("\(error)") }
+    let parent = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+    directory = try! Directory(path: parent.path + "/platform-test-\(UUID().uuidString)", creating: true)
   }
 
-  deinit {
-    do throws(SystemError) {
-      let end = directory.path.lastIndex(of: "/")!
-      let parent = try Directory(path: String(directory.path[..<end]))
-      try parent.removeTree(String(directory.path[directory.path.index(after: end)...]))
-    } catch { fatalError("\(error)") }
-  }
+  deinit { try! FileManager.default.removeItem(atPath: path) }
 
   func write(_ text: String, to name: String) throws(SystemError) {
     try directory.create(name, .emptying).write(Array(text.utf8))

@@ -8,20 +8,17 @@ import TestSupport
   import Glibc
 #endif
 
-/// Fails a fleet's servers: a primary and its replica, a link to the current primary's socket, and a proxy before that.
+/// Fails a fleet's servers: a primary and its replica, and a link to the current primary's socket.
 final class Disturber {
   private var primary: RedisServer
   private var replica: RedisServer
   let link: String
-  private let proxy: ServerProxy
   var random: SeededRandom
   private(set) var disturbances: [FleetHistory.Disturbance] = []
 
   init(seed: UInt64) throws {
-    primary = try RedisServer("--repl-diskless-sync-delay", "0", listens: true)
-    replica = try RedisServer("--repl-diskless-sync-delay", "0", listens: true)
+    (primary, replica) = (try Self.server(), try Self.server())
     link = "/tmp/f-\(UUID().uuidString.prefix(8))"
-    proxy = try ServerProxy(to: link)
     random = SeededRandom(seed)
     try replica.run("REPLICAOF", "127.0.0.1", "\(primary.port)")
     try lead(to: primary)
@@ -29,7 +26,9 @@ final class Disturber {
 
   deinit { unlink(link) }
 
-  var port: Int { proxy.port }
+  private static func server() throws -> RedisServer {
+    try RedisServer("--repl-diskless-sync-delay", "0", listens: true)
+  }
 
   private func lead(to server: RedisServer) throws {
     // Replaced atomically, so that the link always exists.
@@ -41,7 +40,7 @@ final class Disturber {
     usleep(UInt32(500_000 + random.below(5_500_000)))
     let start = MonotonicClock.nanoseconds
     var (empties, isFailover) = (false, false)
-    switch random.below(11) {
+    switch random.below(10) {
     case 0:
       report.count("kills of the server")
       primary.stop(SIGKILL)
@@ -49,6 +48,7 @@ final class Disturber {
       try primary.start()
       empties = true
     case 1:
+      // It runs the requests of that time afterwards, when their machines have given them up.
       report.count("suspensions of the server")
       primary.suspend()
       usleep(UInt32(random.below(2_500_000)))
@@ -78,18 +78,10 @@ final class Disturber {
       report.count("promotions of a replica")
       try promote()
       isFailover = true
-    case 9:
-      report.count("times replies were lost")
-      proxy.loseReplies(for: UInt32(random.below(400_000)))
     default:
       report.count("times entries were evicted by the server")
-      try primary.run(
-        "EVAL",
-        """
-        for index, key in ipairs(redis.call('KEYS', '{lmdb-cache}:1:e:*')) do
-          if index % 3 == 0 then redis.call('DEL', key) end
-        end
-        """, "0")
+      let keys = "for index, key in ipairs(redis.call('KEYS', '{lmdb-cache}:1:e:*')) do"
+      try primary.run("EVAL", "\(keys) if index % 3 == 0 then redis.call('DEL', key) end end", "0")
       empties = true
     }
     disturbances.append(
@@ -106,10 +98,8 @@ final class Disturber {
 
   private func promote() throws {
     try replica.run("REPLICAOF", "NO", "ONE")
-    if random.below(2) == 0 {
-      // The old primary still accepts writes, which are lost.
-      usleep(UInt32(random.below(100_000)))
-    }
+    // The old primary still accepts writes, which are lost.
+    if random.below(2) == 0 { usleep(UInt32(random.below(100_000))) }
     try lead(to: replica)
     swap(&primary, &replica)
     if random.below(2) == 0 {

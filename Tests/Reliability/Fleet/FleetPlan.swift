@@ -29,13 +29,8 @@ struct FleetEvent: Equatable, Sendable {
   init(
     _ kind: Kind, key: Int, version: Int, isRemoval: Bool = false, expires: Int64 = 0, start: Int64, end: Int64
   ) {
-    self.kind = kind
-    self.isRemoval = isRemoval
-    self.key = key
-    self.version = version
-    self.expires = expires
-    self.start = start
-    self.end = end
+    (self.kind, self.key, self.version, self.start, self.end) = (kind, key, version, start, end)
+    (self.isRemoval, self.expires) = (isRemoval, expires)
   }
 
   /// Its memory: the same program reads and writes it.

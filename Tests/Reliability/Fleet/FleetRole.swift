@@ -5,12 +5,11 @@ import Platform
 import Synchronization
 import TestSupport
 
-/// A machine of a fleet: `DIRECTORY SERVER MACHINE OPERATIONS SEED`, with a port or a socket's path as SERVER. Reads
-/// and writes, prints `done`, and then answers commands.
+/// A machine of a fleet: `DIRECTORY SOCKET MACHINE OPERATIONS SEED`. Reads and writes, prints `done`, and then answers commands.
 extension FleetTrial: TrialRole {
   package static func run(_ arguments: [String]) throws {
     let machine = try FleetMachine(
-      directory: arguments[0], server: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
+      directory: arguments[0], socket: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
     let operations = Int(arguments[3])!
     machine.watch()
     concurrently(FleetPlan.threads) { thread in machine.run(thread, operations / FleetPlan.threads) }
@@ -39,7 +38,7 @@ final class FleetMachine: @unchecked Sendable {
   /// How many versions of contested keys each thread has written.
   private var numbers = [Int](repeating: 0, count: FleetPlan.threads)
 
-  init(directory: String, server: String, number: Int, seed: UInt64) throws {
+  init(directory: String, socket: String, number: Int, seed: UInt64) throws {
     self.number = number
     self.seed = seed
     let path = directory + "/history-\(number)"
@@ -72,9 +71,7 @@ final class FleetMachine: @unchecked Sendable {
       local.disk.countLimit = 60
     }
     cache = try DistributedCache(
-      local: local,
-      remote: RedisTier(Int(server).map { RedisConfiguration(port: $0) } ?? RedisConfiguration(unixSocket: server)),
-      configuration: configuration)
+      local: local, remote: RedisTier(RedisConfiguration(unixSocket: socket)), configuration: configuration)
   }
 
   private func note(_ event: FleetEvent) { history.write(event.bytes) }
@@ -118,9 +115,7 @@ final class FleetMachine: @unchecked Sendable {
     do {
       try cache.flush(timeLimit: .milliseconds(500))
       note(FleetEvent(.flushed, key: 0, version: 0, start: start, end: MonotonicClock.nanoseconds))
-    } catch {
-      // The server refused it: keep waiting.
-    }
+    } catch {}  // The server refused it: keep waiting.
   }
 
   /// Runs an async body to its end on the calling thread.
@@ -131,9 +126,7 @@ final class FleetMachine: @unchecked Sendable {
       do {
         let value = try await body()
         result { $0 = .success(value) }
-      } catch {
-        result { $0 = .failure(error) }
-      }
+      } catch { result { $0 = .failure(error) } }
       done.signal()
     }
     done.wait()
@@ -142,14 +135,12 @@ final class FleetMachine: @unchecked Sendable {
 
   private func value(_ key: Int, isAsync: Bool) throws -> Int {
     let (cache, source, name) = (cache, source, FleetPlan.name(key))
-    if FleetPlan.isLoaded(key) {
-      if isAsync {
-        return try waiting { try await cache.value([Int].self, forKey: name) { _ in [source[key]] }[0] }
-      }
-      return try cache.value([Int].self, forKey: name) { _ in [source[key]] }[0]
+    switch (FleetPlan.isLoaded(key), isAsync) {
+    case (true, true): return try waiting { try await cache.value([Int].self, forKey: name) { _ in [source[key]] }[0] }
+    case (true, false): return try cache.value([Int].self, forKey: name) { _ in [source[key]] }[0]
+    case (false, true): return try waiting { try await cache.value([Int].self, forKey: name)?[0] ?? 0 }
+    case (false, false): return try cache.value([Int].self, forKey: name)?[0] ?? 0
     }
-    if isAsync { return try waiting { try await cache.value([Int].self, forKey: name)?[0] ?? 0 } }
-    return try cache.value([Int].self, forKey: name)?[0] ?? 0
   }
 
   private func read(_ key: Int, isAsync: Bool) {
@@ -170,22 +161,24 @@ final class FleetMachine: @unchecked Sendable {
   private func write(_ key: Int, _ thread: Int, _ random: inout SeededRandom) {
     let life: Duration? = random.below(8) == 0 ? .milliseconds(200 + random.below(3_000)) : nil
     let (isRemoval, isAsync) = (random.below(10) == 0, random.below(2) == 0)
-    var version = 0
-    if FleetPlan.isContested(key) {
-      numbers[thread] += 1
-      version = FleetPlan.version(numbers[thread], machine: number, thread: thread)
-    }
-    write(key, version, expiresIn: FleetPlan.isContested(key) ? nil : life, isRemoval: isRemoval, isAsync: isAsync)
+    write(key, thread, expiresIn: FleetPlan.isContested(key) ? nil : life, isRemoval: isRemoval, isAsync: isAsync)
   }
 
-  /// - Parameter version: 0 for the key's next version.
+  private func nextVersion(_ key: Int, _ thread: Int) -> Int {
+    if FleetPlan.isContested(key) {
+      numbers[thread] += 1
+      return FleetPlan.version(numbers[thread], machine: number, thread: thread)
+    }
+    versions[key] += 1
+    return versions[key]
+  }
+
   /// - Returns: Whether it was acknowledged.
   @discardableResult
   private func write(
-    _ key: Int, _ version: Int = 0, expiresIn: Duration?, isRemoval: Bool, isAsync: Bool = false
+    _ key: Int, _ thread: Int = 0, expiresIn: Duration? = nil, isRemoval: Bool = false, isAsync: Bool = false
   ) -> Bool {
-    if version == 0 { versions[key] += 1 }
-    let version = version == 0 ? versions[key] : version
+    let version = nextVersion(key, thread)
     let isLoaded = FleetPlan.isLoaded(key)
     let start = MonotonicClock.nanoseconds
     var event = FleetEvent(.begun, key: key, version: version, isRemoval: isRemoval || isLoaded, start: start, end: 0)
@@ -221,7 +214,7 @@ final class FleetMachine: @unchecked Sendable {
   func writeAll() -> String {
     for key in ownKeys {
       var attempts = 0
-      while !write(key, expiresIn: nil, isRemoval: false), attempts < 5_000 { attempts += 1 }
+      while !write(key), attempts < 5_000 { attempts += 1 }
     }
     do { try cache.flush(timeLimit: .seconds(120)) } catch { return "flush: \(error)" }
     return ownKeys.map { "\($0)=\(versions[$0])" }.joined(separator: " ")

@@ -3,8 +3,8 @@ import Platform
 import RedisTestSupport
 import TestSupport
 
-/// Six processes, two of which share a directory, use a server that fails in every way or fails over.
-/// Half of them connect over TCP. Their reads are checked against the acknowledged writes.
+/// Six processes, two in one directory, use a server that fails in every way or fails over. Their reads are
+/// checked against the acknowledged writes.
 package enum FleetTrial: Trial {
   package static let name = "fleet"
   package static let summary =
@@ -16,7 +16,7 @@ package enum FleetTrial: Trial {
     let disturber = try Disturber(seed: settings.seed)
     let perMachine = max(FleetPlan.threads, settings.count / FleetPlan.machines)
     let machines = try (0..<FleetPlan.machines).map { number in
-      try Member(number, settings, number % 2 == 0 ? "\(disturber.port)" : disturber.link, perMachine)
+      try Member(number, settings, disturber.link, perMachine)
     }
     while machines.contains(where: { !$0.isDone.current }) {
       try disturber.disturb(&report)
@@ -71,14 +71,17 @@ package enum FleetTrial: Trial {
     let slack: Int64 = settings.count < 100_000 ? 10_000_000_000 : 500_000_000
     let history = FleetHistory(histories, disturbances, offset: offset, slack: slack)
     for (reader, events) in histories.enumerated() {
-      report.count("writes", events.count { $0.kind == .begun })
-      report.count("acknowledged writes", events.count { $0.kind == .acknowledged })
-      report.count("reads", events.count { $0.kind == .read })
-      report.count("times threads were held up", events.count { $0.kind == .paused })
-      report.count("reads of nothing", events.count { $0.kind == .read && $0.version == 0 })
-      report.count("reads of keys that all write", events.count { $0.kind == .read && FleetPlan.isContested($0.key) })
-      for event in events where event.kind == .read {
-        if let finding = history.finding(event, by: reader) { report.fail(finding) }
+      let reads = events.filter { $0.kind == .read }
+      let figures: KeyValuePairs = [
+        "writes": events.count { $0.kind == .begun },
+        "acknowledged writes": events.count { $0.kind == .acknowledged },
+        "times threads were held up": events.count { $0.kind == .paused },
+        "reads": reads.count, "reads of nothing": reads.count { $0.version == 0 },
+        "reads of keys that all write": reads.count { FleetPlan.isContested($0.key) },
+      ]
+      for (name, figure) in figures { report.count(name, figure) }
+      for read in reads {
+        if let finding = history.finding(read, by: reader) { report.fail(finding) }
       }
     }
     for machine in machines {
@@ -99,9 +102,7 @@ extension FleetTrial {
     private let reading = DispatchGroup()
 
     init(_ number: Int, _ settings: TrialSettings, _ server: String, _ operations: Int) throws {
-      self.number = number
-      self.settings = settings
-      self.server = server
+      (self.number, self.settings, self.server) = (number, settings, server)
       process = try Self.start(number, settings, server, operations, life: 0)
       awaitEnd()
     }
