@@ -374,7 +374,7 @@ final class CacheStorm: Sendable {
       case 2:
         let changes = caches.choice(&random).changes(bufferingLimit: 4)
         for key in Self.watched { _ = try caches.cache.value(Int.self, forKey: key) }
-        _ = changes.taken()
+        _ = (changes.taken(), caches.choice(&random).observe(Int.self, forKey: Self.watched[0]).value)
       case 3: caches.cache.memory.trim(to: .count(2))
       default: caches.choice(&random).memory.removeAll()
       }
