@@ -135,23 +135,4 @@ import Testing
     child.end()
     try cache.close()
   }
-
-  @Test func aRemovalOfAProcessThatDiesWins() throws {
-    let cache = try directory.open()
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path) interval=600000") == "ok")
-    let value = try cache.value(String.self, forKey: "user:1") { _ throws -> String in
-      let position = cache.store.foreignPosition
-      #expect(child.run("removeprefix user:") == "ok")
-      child.kill()
-      #expect(
-        try eventually {
-          try cache.store.database.removalMarks().prefixes.last != 0 && cache.store.foreignPosition != position
-        })
-      return "old"
-    }
-    #expect(value == "old")
-    #expect(try cache.value(String.self, forKey: "user:1") == nil)
-    try cache.close()
-  }
 }
