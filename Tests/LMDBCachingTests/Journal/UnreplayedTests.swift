@@ -38,26 +38,6 @@ import Testing
     try again.close()
   }
 
-  /// Here a round replays it, and nothing else has to be committed.
-  @Test func aWaitingFlushIsWokenByTheReplay() throws {
-    let directory = CacheDirectory()
-    let cache = try directory.open(neverCommitting)
-    try cache.set("waits", forKey: "key")
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    let clock = ManualClock()
-    let session = FaultInjection.begin(
-      .directory(crashed.path), [.init(.txnCommit, returns: ENOSPC, count: .max)])
-    let reopened = try crashed.open { $0.clock = .manual(clock) }
-    #expect(errorCode { try reopened.flush() } == .notCommitted)
-    FaultInjection.end(session)
-    clock.advance(by: .seconds(60))
-    try reopened.flush()
-    #expect(reopened.health.isHealthy)
-    #expect(try reopened.entries().map(\.key) == ["key"])
-    try reopened.close()
-  }
-
   @Test(arguments: [ENOSPC, EIO]) func whatIsOlderIsNotServed(_ status: Int32) throws {
     let directory = CacheDirectory()
     let cache = try directory.open(neverCommitting)
