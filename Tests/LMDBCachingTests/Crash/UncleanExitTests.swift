@@ -6,7 +6,8 @@ import Testing
 
 @testable import LMDBCaching
 
-/// After a kill, the next opening within the same run of the system skips verification.
+/// After a kill, the next opening within the same run of the system skips verification. The trial `power-loss` covers
+/// power cuts at any moment.
 @Suite struct UncleanExitTests {
   let directory = CacheDirectory()
 
@@ -78,31 +79,44 @@ import Testing
     #expect(try directory.isMarkedSound())
   }
 
-  /// Detected damage must stay recorded even if another process marks the file as sound.
-  @Test func aVoidMarkStaysUntilTheFileIsVerified() throws {
-    try directory.open().close()
-    let place = try Directory(path: directory.path)
-    func write(wasVerified: Bool) throws -> Bool {
-      try CleanExitMark.write(in: place, durability: .ordered, .use, wasVerified: wasVerified)
+  /// A power cut, crash or full disk may truncate a new file anywhere.
+  @Test(arguments: [0, 1, 9, 11, 17, 19, 20, 4_096, 8_192]) func aPieceOfANewDatabaseIsInNobodysWay(_ size: Int) throws
+  {
+    let other = CacheDirectory()
+    try other.open().close()
+    directory.write(other.contents("data.mdb").prefix(size), to: "data.mdb.new/data.mdb")
+    directory.write(Data([0xDE, 0xC0, 0xEF, 0xBE] + [UInt8](repeating: 9, count: 100)), to: "data.mdb.new/lock.mdb")
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key")
+    try cache.flush()
+    #expect(!directory.names().contains("data.mdb.new"))
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try cache.close()
+  }
+
+  /// Without boot identifiers, an open `.fast` cache may be from another run of the system.
+  @Test(arguments: [(5, 5, "v"), (5, 7, "nil"), (0, 0, "nil")])
+  func aFastCacheIsBelievedWithinOneRunOnly(_ first: Int, _ second: Int, _ expected: String) throws {
+    let open = "open \(directory.path) durability=\(Durability.fast.rawValue)"
+    let killed = try BoundedProcess.run(
+      "CacheTestProcess", input: ["boot \(first)", open, "set key v", "flush", "die"])
+    #expect(killed.answers == ["ok", "ok", "ok", "ok"])
+    let next = try BoundedProcess.run(
+      "CacheTestProcess",
+      input: ["boot \(second)", open, "get key", "set key new", "get key", "close", "exit"])
+    #expect(next.answers == ["ok", "ok", expected, "ok", "new", "ok"])
+  }
+
+  /// Processes that share an open cache are of one run, and share one stamp clock.
+  @Test func processesOfAnUnknownRunShareACache() throws {
+    let processes = [try cacheProcess(), try cacheProcess()]
+    for process in processes { #expect(process.run("boot 0") == "ok") }
+    for process in processes { #expect(process.run("open \(directory.path)") == "ok") }
+    for round in 0..<20 {
+      #expect(processes[round % 2].run("set key \(round)") == "ok")
+      #expect(processes[round % 2].run("flush") == "ok")
+      #expect(processes[1 - round % 2].run("get key") == "\(round)")
     }
-    #expect(try write(wasVerified: false))
-    do {
-      // Holds the lock of a process that is writing the mark.
-      let lock = FileLock(try place.create("clean-exit"))
-      #expect(try lock.tryLock(.exclusive))
-      #expect(try !write(wasVerified: false))
-      try CleanExitMark.makeVoid(in: place)
-    }
-    #expect(try CleanExitMark.isVoid(in: place))
-    #expect(try !write(wasVerified: false))
-    #expect(try CleanExitMark.isVoid(in: place))
-    #expect(try write(wasVerified: true))
-    #expect(try !CleanExitMark.isVoid(in: place))
-    // Without a mark the file is not known to be sound, and no process may claim so.
-    try place.remove("clean-exit")
-    try CleanExitMark.makeVoid(in: place)
-    #expect(try place.identity(of: "clean-exit") == nil)
-    try CleanExitMark.makeVoid(in: place, durability: .ordered)
-    #expect(try !write(wasVerified: false))
+    for process in processes { #expect(process.run("close") == "ok") }
   }
 }
