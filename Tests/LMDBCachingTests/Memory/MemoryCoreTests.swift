@@ -107,20 +107,4 @@ import Testing
       #expect(cache.shard(number).pointee.core.slabs.chunks <= 1)
     }
   }
-
-  @Test(arguments: [false, true]) func aTableIsAtLeastFiveSixteenthsFull(isTrimmed: Bool) {
-    let cache = MemoryCache<Int, Int>()
-    var random = SeededRandom(7)
-    for number in 0..<60_000 {
-      cache.set(number, forKey: number)
-      guard number % 5_000 == 4_999 else { continue }
-      if isTrimmed { cache.trim(to: .count(Int(random.next() % UInt64(number)))) }
-      for number in 0..<MemoryCache<Int, Int>.shardCount {
-        let core = cache.shard(number)
-        guard core.pointee.core.count > 16 else { continue }
-        let (count, capacity) = (core.pointee.core.count, core.pointee.core.table.capacity)
-        #expect(count * 16 >= capacity * 5 && count * 16 <= capacity * 13)
-      }
-    }
-  }
 }
