@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import LMDB
 import LMDBCaching
 import TestSupport
 import Testing
@@ -400,6 +401,9 @@ final class CacheStorm: Sendable {
         if let value = try cache.value(Int.self, forKey: key) { check(value, index, written.current[index]) }
       }
     }
+    // Loads that were canceled may still be ending.
+    let environment = caches.cache.environment
+    #expect(eventually { environment.runningReads == 0 })
     #expect(try caches.cache.entries(withPrefix: "box").count == (boxed == nil ? 0 : 1))
     try compareCounts(caches, performers[.disk]!)
     try caches.cache.sweepValues()

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import LMDB
 import LMDBCaching
 import TestSupport
 import Testing
@@ -139,58 +138,5 @@ import Testing
       #expect(try again.count <= 5)
     }
     try again.close()
-  }
-
-  // MARK: Readers
-
-  /// More tasks than the database has places for readers, cancelled anywhere.
-  @Test func moreTasksReadThanTheTableHasPlaces() async throws {
-    let cache = try directory.open { $0.memory.countLimit = 10 }
-    let environment = cache.environment
-    let count = try environment.info().maxReaders + 500
-    for number in 0..<50 { try cache.set(number, forKey: "k\(number * 2)") }
-    try await cache.flush()
-    let tasks = (0..<count).map { number in Task { try await Self.use(cache, number) } }
-    for number in 0..<count where number % 3 == 0 {
-      tasks[number].cancel()
-      if number % 20 == 0 { await Task.yield() }
-    }
-    for (number, task) in tasks.enumerated() {
-      do {
-        let value = try await task.value
-        #expect(value == nil || value == number % 100 || value == number % 100 / 2)
-      } catch is CancellationError {
-        #expect(number % 3 == 0)
-      }
-    }
-    // An abandoned load may still be ending.
-    #expect(eventually { environment.runningReads == 0 })
-    // The pool's places, and one from opening.
-    #expect(try environment.info().readersInUse <= 65)
-    // No read is left that keeps the map from moving.
-    try environment.growMap(to: 2 << 30)
-    try await cache.close()
-  }
-
-  private static func use(_ cache: LMDBCache, _ number: Int) async throws -> Int? {
-    let key = "k\(number % 100)"
-    switch number % 4 {
-    case 0, 1:
-      return try await cache.value(Int.self, forKey: key) { _ async throws -> Int in
-        for _ in 0..<number % 7 { await Task.yield() }
-        try Task.checkCancellation()
-        return number % 100
-      }
-    case 2: return try read(cache, key)
-    default: return try cache.withoutMemory.value(Int.self, forKey: key)
-    }
-  }
-
-  private static func read(_ cache: LMDBCache, _ key: String) throws -> Int? {
-    try cache.read { snapshot in
-      // An error from within the read gives its place back too.
-      try Task.checkCancellation()
-      return try snapshot.value(Int.self, forKey: key)
-    }
   }
 }

@@ -112,31 +112,4 @@ import Testing
     }
     try await cache.close()
   }
-
-  /// A load in the background that blocks must not hold a pool thread.
-  @Test func aRefreshHoldsNoThreadOfThePool() async throws {
-    let cache = try open()
-    var options = LoadOptions(lifetime: .seconds(10))
-    options.staleWhileRevalidate = .seconds(100)
-    let isReleased = Guarded(false)
-    func load(_ number: Int, _ result: Int) throws -> Int {
-      try cache.value(Int.self, forKey: "\(number)", options: options) { _ in
-        if result == 2 { _ = eventually(within: .seconds(600)) { isReleased.current } }
-        return result
-      }
-    }
-    for number in 0..<32 { #expect(try load(number, 1) == 1) }
-    clock.advance(by: .seconds(20))
-    for number in 0..<32 { #expect(try load(number, 2) == 1) }
-    // With every pool thread blocked, none of this would proceed.
-    await withTaskGroup(of: Void.self) { group in
-      for _ in 0..<100 { group.addTask { await Task.yield() } }
-    }
-    isReleased { $0 = true }
-    #expect(
-      try await becomesTrue(within: .seconds(600)) {
-        try (0..<32).allSatisfy { try cache.value(Int.self, forKey: "\($0)") == 2 }
-      })
-    try await cache.close()
-  }
 }
