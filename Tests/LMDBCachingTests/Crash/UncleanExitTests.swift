@@ -106,17 +106,4 @@ import Testing
       input: ["boot \(second)", open, "get key", "set key new", "get key", "close", "exit"])
     #expect(next.answers == ["ok", "ok", expected, "ok", "new", "ok"])
   }
-
-  /// Processes that share an open cache are of one run, and share one stamp clock.
-  @Test func processesOfAnUnknownRunShareACache() throws {
-    let processes = [try cacheProcess(), try cacheProcess()]
-    for process in processes { #expect(process.run("boot 0") == "ok") }
-    for process in processes { #expect(process.run("open \(directory.path)") == "ok") }
-    for round in 0..<20 {
-      #expect(processes[round % 2].run("set key \(round)") == "ok")
-      #expect(processes[round % 2].run("flush") == "ok")
-      #expect(processes[1 - round % 2].run("get key") == "\(round)")
-    }
-    for process in processes { #expect(process.run("close") == "ok") }
-  }
 }

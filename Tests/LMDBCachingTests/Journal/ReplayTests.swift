@@ -95,21 +95,6 @@ import Testing
     try reopened.close()
   }
 
-  /// The process is alive when another one rebuilds the database, and dies before switching to it.
-  @Test func whatWaitsSurvivesADatabaseThatIsDeletedBeforeItsProcessDied() throws {
-    let first = try cacheProcess()
-    #expect(first.run("open \(directory.path) interval=86400000") == "ok")
-    #expect(first.run("set a committed") == "ok" && first.run("flush") == "ok")
-    #expect(first.run("set b waits") == "ok")
-    first.suspend()
-    try FileManager.default.removeItem(at: directory.url("data.mdb"))
-    let second = try directory.open()
-    first.kill()
-    #expect(eventually { (try? second.value(String.self, forKey: "b")) == "waits" })
-    #expect(try second.value(String.self, forKey: "a") == nil)
-    try second.close()
-  }
-
   @Test func segmentsThatNobodyHasAreRemoved() throws {
     let cache = try directory.open {
       neverCommitting(&$0); $0.disk.inlineThreshold = 100

@@ -62,17 +62,6 @@ import Testing
     #expect(action == expected)
   }
 
-  @Test func roundsAreASecondApart() {
-    var machine = WriterMachine(now: 5)
-    let early = next(machine, JournalSituation(), at: 4 + Self.second)
-    #expect(early == .wait(1))
-    let due = next(machine, JournalSituation(), at: 5 + Self.second)
-    #expect(due == .makeRounds)
-    machine.didMakeRounds(now: 5 + Self.second)
-    let after = next(machine, JournalSituation(), at: 5 + Self.second)
-    #expect(after == .wait(Self.second))
-  }
-
   /// A steady stream of writes must not starve a trim.
   @Test func commitsAndJobsTakeTurns() {
     var machine = WriterMachine(now: 0)
