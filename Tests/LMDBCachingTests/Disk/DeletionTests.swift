@@ -111,25 +111,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aDirectoryThatCannotBeMadeIsAFailureThatEnds() throws {
-    let parent = CacheDirectory()
-    let cache = try LMDBCache(
-      directory: parent.url("cache"), configuration: CacheDirectory.configuration(neverCommitting))
-    try cache.set("old", forKey: "key")
-    try cache.flush()
-    try FileManager.default.removeItem(at: parent.url("cache"))
-    parent.write(Data("in the way".utf8), to: "cache")
-    try cache.set("new", forKey: "key")
-    #expect(errorCode { try cache.flush() } == .notCommitted)
-    #expect(!cache.health.isHealthy && "\(cache.health)".contains("cache"))
-    #expect(try cache.value(String.self, forKey: "key") == "new")
-    try FileManager.default.removeItem(at: parent.url("cache"))
-    #expect(eventually { cache.health.isHealthy })
-    try cache.flush()
-    #expect(try cache.count == 1)
-    try cache.close()
-  }
-
   #if os(Linux)
     /// The places of this process's locks that another owner, such as an open file, would meet.
     private func locks(by descriptor: Int32) throws -> [off_t] {

@@ -1,7 +1,6 @@
 import Foundation
 import LMDB
 import Platform
-import Synchronization
 import TestSupport
 import Testing
 
@@ -87,33 +86,6 @@ import Testing
 
   // MARK: Readers
 
-  /// A segment seen before its record was committed may become used and unused before the next scan.
-  @Test func aSnapshotMissesNothingOfWhatWasLookedAtBefore() throws {
-    let cache = try values.open { neverCommitting(&$0) }
-    let store = cache.store
-    func look() throws {
-      try store.onWriterThread {
-        store.valueKeeper.makeRound()
-        return .success(())
-      }
-    }
-    // The value has its own segment, whose length never changes.
-    let value = Data(repeating: 7, count: 40_000)
-    try cache.set(value, forKey: "key")
-    try look()
-    try cache.flush()
-    try cache.read { snapshot in
-      try cache.removeValue(forKey: "key")
-      try cache.flush()
-      try look()
-      try look()
-      #expect(try snapshot.value(Data.self, forKey: "key") == value)
-    }
-    try cache.sweepValues()
-    #expect(directory.segments.isEmpty)
-    try cache.close()
-  }
-
   /// Another process reuses an unused segment, and releases it before the next scan.
   @Test func aSnapshotOfAnotherProcessMissesNothingOfWhatWasTakenUpAgain() throws {
     let cache = try values.open { neverCommitting(&$0) }
@@ -180,25 +152,5 @@ import Testing
     #expect(try cache.value(forKey: "key") == value)
     #expect(try cache.entries().map(\.size) == [length])
     try cache.close()
-  }
-
-  // MARK: Threads
-
-  /// A synchronization must wait for another thread's, until all earlier appends are durable.
-  @Test func nobodyGoesOnBeforeAnothersSynchronization() throws {
-    let log = try values.log()
-    let appended = try values.append(0, to: log)
-    // The first one fails slowly; the second must not report success meanwhile.
-    let session = FaultInjection.begin(
-      .directory(directory.path + "/values"), [.init(.fsync, returns: EIO, count: .max)])
-    let failures = Atomic<Int>(0)
-    DispatchQueue.concurrentPerform(iterations: 4) { _ in
-      for _ in 0..<50 { if (try? log.synchronize()) == nil { failures.add(1, ordering: .relaxed) } }
-    }
-    FaultInjection.end(session)
-    #expect(failures.load(ordering: .relaxed) == 200)
-    try log.synchronize()
-    appended.end()
-    log.close()
   }
 }

@@ -124,49 +124,15 @@ import Testing
   /// A replaced value may be the owner's last reference, and the owner clears the handlers in its deinit.
   @Test func anOwnerMaySetTheHandlersAsItGoes() {
     let cache = MemoryCache<Int, Int>()
-    let count = Guarded(0)
+    let isReleased = Guarded(false)
     do {
       let owner = LastWish {
         cache.didReceiveMemoryWarning = nil
-        count { $0 += 1 }
+        isReleased { $0 = true }
       }
       cache.didReceiveMemoryWarning = { withExtendedLifetime(owner) {} }
     }
     cache.didReceiveMemoryWarning = nil
-    do {
-      let owner = LastWish {
-        cache.didEnterBackground = nil
-        count { $0 += 1 }
-      }
-      cache.didEnterBackground = { withExtendedLifetime(owner) {} }
-    }
-    cache.didEnterBackground = nil
-    #expect(count.current == 2)
-  }
-
-  /// Costs near the maximum, changed by several threads: the sum stays exact.
-  @Test(arguments: 0..<5 as Range<UInt64>)
-  func hugeCostsAddUp(_ seed: UInt64) {
-    let cache = MemoryCache<Int, Int>(countLimit: 400)
-    let greatest = 1 << 55
-    concurrently(3) { thread in
-      var random = SeededRandom(seed &* 9 &+ UInt64(thread))
-      for _ in 0..<3_000 {
-        let key = Int.random(in: 0..<600, using: &random)
-        switch Int.random(in: 0..<8, using: &random) {
-        case 0: cache.removeValue(forKey: key)
-        case 1: cache.set(0, forKey: key, cost: Int.random(in: 0..<100, using: &random))
-        case 2: cache.set(0, forKey: key, cost: .max)
-        default: cache.set(0, forKey: key, cost: greatest - Int.random(in: 0..<1_000, using: &random))
-        }
-        let total = cache.totalCost
-        if total < 0 { Issue.record("\(total)") }
-      }
-    }
-    #expect(cache.count <= 400)
-    for key in 0..<600 { cache.set(0, forKey: key, cost: 1) }
-    #expect(cache.totalCost == cache.count)
-    for key in 0..<600 { cache.removeValue(forKey: key) }
-    #expect(cache.totalCost == 0 && cache.count == 0)
+    #expect(isReleased.current)
   }
 }
