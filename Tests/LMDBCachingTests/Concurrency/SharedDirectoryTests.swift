@@ -54,14 +54,11 @@ import Testing
             let value = try cache.value(String.self, forKey: "far-\(number)")
             if let value, value != payload("far-\(number)", number, 4_000) { Issue.record("\(value.prefix(40))") }
           }
-        } catch {
-          Issue.record(error)
-        }
+        } catch { Issue.record(error) }
       }
     }
     for number in 0..<count { #expect(child.readLine() == String(number)) }
-    #expect(child.readLine() == "ok")
-    #expect(child.run("flush") == "ok")
+    #expect(child.readLine() == "ok" && child.run("flush") == "ok")
     isDone { $0 = true }
     group.wait()
     try cache.flush()

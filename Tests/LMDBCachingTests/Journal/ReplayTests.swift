@@ -111,15 +111,13 @@ import Testing
       try Array("nobody".utf8).withBytes { key in _ = try dead.append(big, key: key, owner: 1) }
     }
     dead.close()
-    directory.write(Data([1, 2, 3]), to: ValueFolder.name + "/garbage")
-    // Left by processes that died while creating them, and a user's file.
-    for (digit, bytes) in [("0", []), ("1", [0, 0, 0]), ("2", Array("LMDBC".utf8)), ("3", [1, 2, 3])] as [(_, [UInt8])]
-    {
-      directory.write(Data(bytes), to: ValueFolder.name + "/" + String(repeating: digit, count: 16) + ".values")
+    // Left by processes that died while creating them, and a user's files.
+    func name(_ digit: String) -> String { ValueFolder.name + "/" + String(repeating: digit, count: 16) + ".values" }
+    for (digit, bytes) in ["0": [], "1": [0, 0, 0], "2": Array("LMDBC".utf8)] as [String: [UInt8]] {
+      directory.write(Data(bytes), to: name(digit))
     }
-    let foreign = [
-      ValueFolder.name + "/garbage", ValueFolder.name + "/" + String(repeating: "3", count: 16) + ".values",
-    ]
+    let foreign = [ValueFolder.name + "/garbage", name("3")]
+    for file in foreign { directory.write(Data([1, 2, 3]), to: file) }
     #expect(directory.segments.count == 7)
     try cache.sweepValues()
     #expect(directory.segments.sorted() == (kept + foreign).sorted())
