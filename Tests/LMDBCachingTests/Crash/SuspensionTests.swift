@@ -39,14 +39,11 @@ import Testing
     #expect(error.code == .lockTimeout)
     #expect(error.message.contains("kill -CONT \(writer.identifier)"))
     let other = try cacheProcess()
-    #expect(bounded { other.run("open \(directory.path) locktimeout=200") } == "ok")
-    #expect(bounded { other.run("get first") } == "committed")
-    #expect(bounded { other.run("set theirs 1") } == "ok")
-    #expect(bounded { other.run("flush") } == "error notCommitted")
-    #expect(bounded { other.run("health") } == "memoryOnly lockTimeout")
-    // Another process replays its journal.
-    #expect(bounded { other.run("close") } == "error notCommitted")
-
+    // After its end, another process replays its journal.
+    for (line, answer) in [
+      ("open \(directory.path) locktimeout=200", "ok"), ("get first", "committed"), ("set theirs 1", "ok"),
+      ("flush", "error notCommitted"), ("health", "memoryOnly lockTimeout"), ("close", "error notCommitted"),
+    ] { #expect(bounded { other.run(line) } == answer) }
     if isContinued {
       writer.resume()
       #expect(writer.readLine() == "ok")

@@ -38,17 +38,6 @@ import Testing
     #expect(try often.allSatisfy(cache.contains), "\(clock.now - left)")
     try pass(40, reading: false)
     #expect(try !often.contains(where: cache.contains))
-    // The age counts from the last access, regardless of earlier uses.
-    for key in often { try cache.set(1, forKey: key) }
-    for _ in 0..<4 {
-      clock.advance(by: .seconds(100))
-      for key in often { #expect(try cache.value(Int.self, forKey: key) == 1) }
-      try cache.disk.trim(to: .limits)
-    }
-    clock.advance(by: .seconds(100))
-    try cache.set(1, forKey: "new")
-    try cache.trim(to: .age(.seconds(50)))
-    #expect(try cache.entries().map(\.key) == ["new"])
     try cache.close()
   }
 }

@@ -11,24 +11,16 @@ import Testing
     deinit { released() }
   }
 
-  // Sendable: guarded by the condition.
-  final class Release: @unchecked Sendable {
-    private let condition = NSCondition()
-    private var threads: [UInt] = []
+  /// The threads of releases.
+  final class Release: Sendable {
+    private let threads = Guarded<[UInt]>([])
 
-    func note() {
-      condition.lock()
-      threads.append(UInt(bitPattern: pthread_self().hashValue))
-      condition.broadcast()
-      condition.unlock()
-    }
+    func note() { threads { $0.append(UInt(bitPattern: pthread_self().hashValue)) } }
 
-    /// Waits for `count` releases, and returns their threads.
+    /// Waits for `count` releases.
     func wait(for count: Int) -> [UInt] {
-      condition.lock()
-      defer { condition.unlock() }
-      while threads.count < count { condition.wait() }
-      return threads
+      _ = eventually(within: .seconds(600)) { threads.current.count >= count }
+      return threads.current
     }
   }
 
