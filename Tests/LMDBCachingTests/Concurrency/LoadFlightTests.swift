@@ -181,20 +181,6 @@ import Testing
     try await cache.close()
   }
 
-  @Test func removalsOfOthersBeginNoOtherLoad() async throws {
-    let cache = try open()
-    let flight = Flight { 1 }
-    for _ in 0..<20 {
-      try await flight.ask(cache, .thread)
-      try await cache.removeAll(.prefix("other:"))
-      try await cache.removeAll(.tag("other"))
-    }
-    try await flight.land(20)
-    #expect(cache.statistics.loads == 1)
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
-    try await cache.close()
-  }
-
   /// Closing the loading object leaves the waiters of another object their value.
   @Test func aCloseDuringALoadIsNoObstacle() async throws {
     let caches = try (0..<2).map { _ in try open() }
@@ -236,15 +222,12 @@ import Testing
     for round in 0..<50 {
       let isDone = finishes {
         concurrently(4) { thread in
-          let key = "key\(round)"
-          do {
-            if thread % 2 == 0 {
-              #expect(try cache.value(Int.self, forKey: key, load: { _ in 1 }) == 1)
-            } else {
-              #expect(try cache.value(String.self, forKey: key, load: { _ in "text" }) == "text")
-            }
-          } catch {
-            Issue.record(error)
+          if thread % 2 == 0 {
+            let value = try? cache.value(Int.self, forKey: "key\(round)", load: { _ in 1 })
+            #expect(value == 1)
+          } else {
+            let value = try? cache.value(String.self, forKey: "key\(round)", load: { _ in "text" })
+            #expect(value == "text")
           }
         }
       }
@@ -256,22 +239,19 @@ import Testing
   /// In a task the synchronous form blocks a thread that the load may need, so it loads by itself instead of waiting.
   @Test func theFormForThreadsDoesNotStarveThePool() async throws {
     let cache = try open()
+    @Sendable func onThisThread(_ key: Int) throws -> Int {
+      try cache.value(Int.self, forKey: "\(key)") { _ in key }
+    }
     for round in 0..<20 {
-      let tasks = (0..<64).map { number in
-        Task { () -> Int in
-          if number == 0 {
-            return try await cache.value(Int.self, forKey: "\(round)") { _ async throws -> Int in
-              for _ in 0..<20 { await Task.yield() }
-              return round
-            }
-          }
-          return try Self.onThisThread { try cache.value(Int.self, forKey: "\(round)") { _ in round } }
+      let leader = Task {
+        try await cache.value(Int.self, forKey: "\(round)") { _ async throws -> Int in
+          for _ in 0..<20 { await Task.yield() }
+          return round
         }
       }
-      for task in tasks { #expect(try await task.value == round) }
+      let others = (0..<63).map { _ in Task { try onThisThread(round) } }
+      for task in [leader] + others { #expect(try await task.value == round) }
     }
     try await cache.close()
   }
-
-  private static func onThisThread<R>(_ body: () throws -> R) throws -> R { try body() }
 }

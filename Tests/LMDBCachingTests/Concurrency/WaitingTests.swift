@@ -70,10 +70,10 @@ import Testing
     #expect(try cache.entries().map(\.key) == ["number"])
     cache.setObject(NSNumber(value: -1), forKey: "number") { error in #expect(error == nil) }
     try await cache.close()
-    let again = try directory.open()
-    #expect(try again.value(Int.self, forKey: "number") == -1)
     #expect(await errorCode { try await cache.flush() } == .closed)
     #expect(await errorCode { try await cache.write(waitsForCommit: true) { $0.set(1, forKey: "key") } } == .closed)
+    let again = try await LMDBCache.open(directory: directory.url, configuration: CacheDirectory.configuration())
+    #expect(try again.value(Int.self, forKey: "number") == -1)
     try await again.close()
     directory.write(Data("text".utf8), to: "file")
     #expect(await errorCode { try await LMDBCache.open(directory: directory.url("file")) } == .invalidDirectory)

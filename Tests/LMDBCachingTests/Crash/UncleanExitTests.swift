@@ -11,24 +11,12 @@ import Testing
 @Suite struct UncleanExitTests {
   let directory = CacheDirectory()
 
-  /// Leaves the files of a process that was killed, after these steps or a flush.
-  private func leave(boot: Int? = nil, _ steps: [String] = ["flush"]) throws {
+  /// Leaves the files of a process that was killed after a flush.
+  private func leave(boot: Int?) throws {
     var lines = boot.map { ["boot \($0)"] } ?? []
-    lines += ["open \(directory.path)"] + (0..<100).map { "set key\($0) v" } + steps + ["die"]
+    lines += ["open \(directory.path)"] + (0..<100).map { "set key\($0) v" } + ["flush", "die"]
     let outcome = try BoundedProcess.run("CacheTestProcess", input: lines)
     #expect(outcome.answers == [String](repeating: "ok", count: lines.count - 1))
-  }
-
-  @Test(arguments: [["flush"], [], ["flush", "set late v"]]) func aKilledProcessLeavesASoundDatabase(
-    _ steps: [String]
-  ) throws {
-    try leave(steps)
-    #expect(try directory.isMarkedSound())
-    let cache = try directory.open()
-    #expect(cache.recovery == nil)
-    for index in 0..<100 { #expect(try cache.value(String.self, forKey: "key\(index)") == "v") }
-    try cache.close()
-    _ = try CacheInspection.verify(directory: directory.url)
   }
 
   enum Circumstance: CaseIterable { case sameRun, always, otherRun, copy, cutOff }
@@ -37,6 +25,7 @@ import Testing
   @Test(arguments: Circumstance.allCases)
   func everythingIsReadWhereSomethingMayBeLost(_ circumstance: Circumstance) throws {
     try leave(boot: circumstance == .otherRun ? 7 : nil)
+    #expect(try directory.isMarkedSound() || circumstance == .otherRun)
     if circumstance == .cutOff {
       #expect(truncate(directory.path + "/data.mdb", 8192) == 0)
     } else {
@@ -61,14 +50,11 @@ import Testing
     try cache.set("w", forKey: "key")
     #expect(errorCode { try cache.flush() } == .notCommitted)
     FaultInjection.end(session)
-    #expect(try !directory.isMarkedSound())
     clock.advance(by: .seconds(40))
     #expect(eventually { (try? cache.flush()) != nil })
     // Commits, idle time and close must not mark the file as sound.
-    for _ in 0..<3 {
-      clock.advance(by: .seconds(2))
-      try cache.store.writer.run {}
-    }
+    clock.advance(by: .seconds(2))
+    try cache.store.writer.run {}
     #expect(try !directory.isMarkedSound())
     try cache.close()
     #expect(try !directory.isMarkedSound())
@@ -77,18 +63,5 @@ import Testing
     #expect(try next.value(String.self, forKey: "key") == "w")
     try next.close()
     #expect(try directory.isMarkedSound())
-  }
-
-  /// Without boot identifiers, an open `.fast` cache may be from another run of the system.
-  @Test(arguments: [(5, 5, "v"), (5, 7, "nil"), (0, 0, "nil")])
-  func aFastCacheIsBelievedWithinOneRunOnly(_ first: Int, _ second: Int, _ expected: String) throws {
-    let open = "open \(directory.path) durability=\(Durability.fast.rawValue)"
-    let killed = try BoundedProcess.run(
-      "CacheTestProcess", input: ["boot \(first)", open, "set key v", "flush", "die"])
-    #expect(killed.answers == ["ok", "ok", "ok", "ok"])
-    let next = try BoundedProcess.run(
-      "CacheTestProcess",
-      input: ["boot \(second)", open, "get key", "set key new", "get key", "close", "exit"])
-    #expect(next.answers == ["ok", "ok", expected, "ok", "new", "ok"])
   }
 }

@@ -67,23 +67,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func shortSegmentsBecomeFew() throws {
-    let cache = try values.open()
-    for number in 0..<40 {
-      try cache.set(values.value(number).prefix(2_000), forKey: "key\(number)")
-      cache.store.values.retire(try #require(cache.store.values.active).identifier)
-    }
-    try cache.flush()
-    #expect(directory.segments.count == 40)
-    try cache.sweepValues()
-    #expect(directory.segments.count < 20)
-    for number in 0..<40 {
-      #expect(try cache.value(Data.self, forKey: "key\(number)") == values.value(number).prefix(2_000))
-    }
-    try values.expectCountsAreRight(cache)
-    try cache.close()
-  }
-
   // MARK: Readers
 
   /// Another process reuses an unused segment, and releases it before the next scan.

@@ -5,24 +5,6 @@ import Testing
 @testable import LMDBCaching
 
 @Suite struct EvictionTests {
-  // MARK: Uses
-
-  @Test func aUseCountsOnceAGeneration() {
-    var use = MemoryUse(generation: 5)
-    #expect(use.generation == 5 && use.count == 0 && !use.isTouched)
-    for generation in [UInt8(6), 7, 15, 0, 1] { use = use.used(in: generation) }
-    #expect(use.generation == 1 && use.count == 3 && use.isTouched)
-    use = use.queued(in: 9)
-    #expect(use.generation == 9 && use.count == 3 && !use.isTouched)
-    use.count = 1
-    #expect(use.generation == 9 && use.count == 1 && !use.isTouched)
-    // Any bits in the byte count as a use.
-    for bits in UInt8.min ... .max {
-      let use = MemoryUse(bits: bits).used(in: 3)
-      #expect(use.generation == 3 && 1...3 ~= use.count && use.isTouched)
-    }
-  }
-
   // MARK: What is remembered
 
   @Test func aGhostTellsHowItLeft() {
