@@ -63,12 +63,6 @@ import Testing
     try await cache.close()
   }
 
-  @MainActor @Test func onTheMainActor() async throws {
-    let cache = try open()
-    #expect(try await cache.value(Place.self, forKey: "1") { context in try await Self.fetch(&context) } == .pool)
-    try await cache.close()
-  }
-
   // MARK: Task-local values
 
   private static let kinds: [@Sendable (inout LoadOptions) -> Void] = [

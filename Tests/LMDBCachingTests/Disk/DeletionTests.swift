@@ -105,7 +105,6 @@ import Testing
       #expect(elsewhere == nil)
     }
     #expect(eventually { cache.health.isHealthy })
-    try cache.flush()
     #expect(try cache.value(String.self, forKey: "key") == "new")
     #expect(try cache.count == 1)
     try cache.close()

@@ -57,13 +57,10 @@ import Testing
     #expect(hasEnded && cache.count == 0)
   }
 
-  enum Removal: CaseIterable { case object, setOfNoDuration }
-
   /// The main queue may run on another thread here, so a queue-specific key identifies it.
   private static let isMain = DispatchSpecificKey<Bool>()
 
-  @Test(arguments: Removal.allCases)
-  func whatNobodyAsksForDiesOnTheMainThreadIfSoAsked(_ removal: Removal) async throws {
+  @Test func removedValuesAreReleasedOnTheMainThreadIfSoAsked() async throws {
     DispatchQueue.main.setSpecific(key: Self.isMain, value: true)
     let cache = MemoryCache<Int, Tracked>()
     cache.releasesOnMainThread = true
@@ -74,17 +71,14 @@ import Testing
         places { $0.append(isMain) }
       }
     }
-    cache.set(tracked(), forKey: 1)
+    for key in 1...2 { cache.set(tracked(), forKey: key) }
     await Task.detached {
-      switch removal {
-      case .object: cache.removeObject(forKey: 1)
-      case .setOfNoDuration: cache.set(tracked(), forKey: 1, expiresIn: .zero)
-      }
+      cache.removeObject(forKey: 1)
+      // Includes the last value, which is not stored.
+      cache.set(tracked(), forKey: 2, expiresIn: .zero)
     }.value
     #expect(cache.count == 0)
-    // Includes the last value, which was not stored.
-    let count = removal == .setOfNoDuration ? 2 : 1
-    #expect(try await becomesTrue { places.current.count == count })
+    #expect(try await becomesTrue { places.current.count == 3 })
     #expect(places.current.allSatisfy { $0 })
   }
 }

@@ -41,17 +41,6 @@ import Testing
     #expect(value == 3)
   }
 
-  @Test func aRemovalOfEverythingKeepsNewerEntries() {
-    _ = store.insert("key", hash: hash, value: 1, stamp: 10)
-    let other = store.hash(of: "other")
-    _ = store.insert("other", hash: other, value: 2, stamp: 30)
-    store.advanceAllStripes(to: 40)
-    store.removeAll(olderThan: 20)
-    #expect(value == nil)
-    #expect(store.contains("other", hash: other))
-    #expect(store.insert("key", hash: hash, value: 3, stamp: 35) == .superseded)
-  }
-
   @Test func whatWasReadBeforeAnEvictionElsewhereStaysOut() throws {
     _ = store.insert("key", hash: hash, value: 1, stamp: 10)
     let token = try #require(store.token(hash: hash))
