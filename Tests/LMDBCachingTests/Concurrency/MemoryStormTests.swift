@@ -208,44 +208,22 @@ import Testing
 
   // MARK: Values of all lengths
 
-  /// Short values are copied without a lock. All bytes of a value are equal, and identify its key.
-  private func storm<Content: BitwiseCopyable & Sendable>(_ type: Content.Type) {
-    let cache = MemoryCache<UInt8, FilledBytes<Content>>()
-    let isDone = Guarded(false)
-    concurrently(3) { worker in
-      var random = SeededRandom(UInt64(worker))
-      if worker == 0 {
-        for _ in 0..<6_000 {
-          let key = UInt8(random.below(100))
-          if random.below(3) == 0 { cache.removeValue(forKey: key) } else { cache.set(FilledBytes(key), forKey: key) }
-        }
-        // The readers may begin late.
-        while cache.statistics.hits == 0 { cache.set(FilledBytes(7), forKey: 7) }
-        return isDone { $0 = true }
-      }
-      while !isDone.current {
-        for _ in 0..<50 {
-          let key = UInt8(random.below(100))
-          if let value = cache.value(forKey: key) { #expect(value.byte == key, "\(type)") }
-        }
-      }
-    }
-  }
-
   private typealias Eight = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
 
+  /// Short values are copied without a lock.
   @Test func bytesOfAValueAreOfOneWrite() {
-    storm(UInt8.self)
-    storm(UInt32.self)
-    storm((UInt32, UInt32, UInt32).self)
-    storm((UInt64, UInt64, UInt64).self)
-    storm((Eight, UInt64, UInt64, UInt64, UInt64, UInt64).self)
-    storm((Eight, Eight, Eight, UInt64).self)
+    FilledBytes<UInt8>.storm()
+    FilledBytes<UInt32>.storm()
+    FilledBytes<(UInt32, UInt32, UInt32)>.storm()
+    FilledBytes<(UInt64, UInt64, UInt64)>.storm()
+    FilledBytes<(Eight, UInt64, UInt64, UInt64, UInt64, UInt64)>.storm()
+    FilledBytes<(Eight, Eight, Eight, UInt64)>.storm()
   }
 }
 
+/// All bytes are equal, and identify the key.
 private struct FilledBytes<Content: BitwiseCopyable & Sendable>: Sendable {
-  var content: Content
+  private var content: Content
 
   init(_ byte: UInt8) {
     content = withUnsafeTemporaryAllocation(of: Content.self, capacity: 1) { buffer in
@@ -255,10 +233,33 @@ private struct FilledBytes<Content: BitwiseCopyable & Sendable>: Sendable {
   }
 
   /// The common byte, or `nil` if bytes differ.
-  var byte: UInt8? {
+  private var byte: UInt8? {
     withUnsafeBytes(of: content) { bytes in
       let bytes = bytes.prefix(MemoryLayout<Content>.size)
       return bytes.allSatisfy { $0 == bytes[0] } ? bytes[0] : nil
+    }
+  }
+
+  static func storm() {
+    let cache = MemoryCache<UInt8, Self>()
+    let isDone = Guarded(false)
+    concurrently(3) { worker in
+      var random = SeededRandom(UInt64(worker))
+      if worker == 0 {
+        for _ in 0..<6_000 {
+          let key = UInt8(random.below(100))
+          if random.below(3) == 0 { cache.removeValue(forKey: key) } else { cache.set(Self(key), forKey: key) }
+        }
+        // The readers may begin late.
+        while cache.statistics.hits == 0 { cache.set(Self(7), forKey: 7) }
+        return isDone { $0 = true }
+      }
+      while !isDone.current {
+        for _ in 0..<50 {
+          let key = UInt8(random.below(100))
+          if let value = cache.value(forKey: key) { #expect(value.byte == key, "\(Content.self)") }
+        }
+      }
     }
   }
 }
