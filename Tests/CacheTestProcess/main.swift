@@ -176,15 +176,6 @@ final class Session {
       Stage.shared.enter(nil)
       try opened().close()
       cache = nil
-    #if os(Linux)
-      case "addressspace":
-        // Argument: bytes beyond the currently mapped size.
-        let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[0]
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
-        limit.rlim_cur = rlim_t(Int(pages)! * sysconf(Int32(_SC_PAGESIZE)) + number(1))
-        if setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) != 0 { return "no" }
-    #endif
     case "unprivileged":
       // Root ignores permissions, so give it up.
       if setgid(65534) != 0 || setuid(65534) != 0 { return "no" }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import LMDB
 import LMDBCaching
 import TestSupport
 import Testing
@@ -374,7 +375,7 @@ final class CacheStorm: Sendable {
       case 2:
         let changes = caches.choice(&random).changes(bufferingLimit: 4)
         for key in Self.watched { _ = try caches.cache.value(Int.self, forKey: key) }
-        _ = changes.taken()
+        _ = (changes.taken(), caches.choice(&random).observe(Int.self, forKey: Self.watched[0]).value)
       case 3: caches.cache.memory.trim(to: .count(2))
       default: caches.choice(&random).memory.removeAll()
       }
@@ -400,6 +401,9 @@ final class CacheStorm: Sendable {
         if let value = try cache.value(Int.self, forKey: key) { check(value, index, written.current[index]) }
       }
     }
+    // Loads that were canceled may still be ending.
+    let environment = caches.cache.environment
+    #expect(eventually { environment.runningReads == 0 })
     #expect(try caches.cache.entries(withPrefix: "box").count == (boxed == nil ? 0 : 1))
     try compareCounts(caches, performers[.disk]!)
     try caches.cache.sweepValues()

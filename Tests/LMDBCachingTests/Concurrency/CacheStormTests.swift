@@ -1,9 +1,6 @@
 import Dispatch
 import Foundation
-import LMDB
 import LMDBCaching
-import Observation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -15,7 +12,7 @@ import Testing
     try await CacheStorm(seed: seed).run(turns: 3)
   }
 
-  // MARK: Trims, closing and deleted files
+  // MARK: Trims and closing
 
   /// Until the cache is closed, three threads write different keys, and two read.
   private final class Users: Sendable {
@@ -23,13 +20,12 @@ import Testing
 
     let cache: LMDBCache
     let ledger = WriteLedger(count: 3 * Users.keysOfWriter)
-    /// Whether entries may go, or older ones come back.
+    /// Whether entries may go.
     let mayLose: Bool
-    let mayGoBack: Bool
     private let group = DispatchGroup()
 
-    init(_ cache: LMDBCache, mayLose: Bool, mayGoBack: Bool = false, seed: UInt64) {
-      (self.cache, self.mayLose, self.mayGoBack) = (cache, mayLose, mayGoBack)
+    init(_ cache: LMDBCache, mayLose: Bool, seed: UInt64) {
+      (self.cache, self.mayLose) = (cache, mayLose)
       for thread in 0..<5 {
         inBackground(group) { [self] in
           var random = SeededRandom(seed &* 100 &+ UInt64(thread))
@@ -46,11 +42,6 @@ import Testing
         return true
       } catch let error as CacheError where error.code == .closed {
         return false
-      } catch let error as CacheError
-        where mayGoBack && [.storageFailed, .invalidDirectory, .notCommitted].contains(error.code)
-      {
-        // The files were deleted during an opening, or the journal was full before they were there again.
-        return true
       } catch {
         Issue.record(error)
         return false
@@ -89,7 +80,7 @@ import Testing
 
     private func check(_ key: Int, _ read: () throws -> [Int]?) throws {
       let fault = try ledger.fault(of: key, mayLose: mayLose) { try read().map { version(of: $0, key) } }
-      if let fault, !mayGoBack { Issue.record("\(fault)") }
+      if let fault { Issue.record("\(fault)") }
     }
 
     private func version(of value: [Int], _ key: Int) -> Int {
@@ -107,7 +98,7 @@ import Testing
         let fault = try ledger.fault(of: key, mayLose: mayLose) {
           try cache.value([Int].self, forKey: "\(key)").map { version(of: $0, key) }
         }
-        if let fault, !mayGoBack { Issue.record("\(fault)") }
+        if let fault { Issue.record("\(fault)") }
       }
     }
   }
@@ -148,136 +139,5 @@ import Testing
       #expect(try again.count <= 5)
     }
     try again.close()
-  }
-
-  @Test(arguments: [UInt64](1...2)) func whoUsesDeletedFilesGoesOn(_ seed: UInt64) throws {
-    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
-    let users = Users(cache, mayLose: true, mayGoBack: true, seed: seed)
-    var random = SeededRandom(seed)
-    let harms: [FileHarm] = [.data, .lockFile, .both, .everything, .theDirectory, .processLock]
-    for round in 0..<12 {
-      let harm = harms[random.below(harms.count)]
-      // They may not be there again yet.
-      do { try harm.happen(to: directory, directory) } catch {}
-      #expect(eventually { cache.statistics.reopenings > round }, "\(harm)")
-    }
-    #expect(eventually { cache.health.isHealthy })
-    for index in 0..<100 { try cache.set(index, forKey: "after\(index)") }
-    #expect(eventually { (try? cache.flush()) != nil })
-    try cache.close()
-    let again = try directory.open()
-    try users.checkAll(in: again)
-    for index in 0..<100 { #expect(try again.value(Int.self, forKey: "after\(index)") == index) }
-    try again.close()
-  }
-
-  // MARK: Readers
-
-  /// More tasks than the database has places for readers, cancelled anywhere.
-  @Test func moreTasksReadThanTheTableHasPlaces() async throws {
-    let cache = try directory.open { $0.memory.countLimit = 10 }
-    let environment = cache.environment
-    let count = try environment.info().maxReaders + 500
-    for number in 0..<50 { try cache.set(number, forKey: "k\(number * 2)") }
-    try await cache.flush()
-    let tasks = (0..<count).map { number in Task { try await Self.use(cache, number) } }
-    for number in 0..<count where number % 3 == 0 {
-      tasks[number].cancel()
-      if number % 20 == 0 { await Task.yield() }
-    }
-    for (number, task) in tasks.enumerated() {
-      do {
-        let value = try await task.value
-        #expect(value == nil || value == number % 100 || value == number % 100 / 2)
-      } catch is CancellationError {
-        #expect(number % 3 == 0)
-      }
-    }
-    // An abandoned load may still be ending.
-    #expect(eventually { environment.runningReads == 0 })
-    // The pool's places, and one from opening.
-    #expect(try environment.info().readersInUse <= 65)
-    // No read is left that keeps the map from moving.
-    try environment.growMap(to: 2 << 30)
-    try await cache.close()
-  }
-
-  private static func use(_ cache: LMDBCache, _ number: Int) async throws -> Int? {
-    let key = "k\(number % 100)"
-    switch number % 4 {
-    case 0, 1:
-      return try await cache.value(Int.self, forKey: key) { _ async throws -> Int in
-        for _ in 0..<number % 7 { await Task.yield() }
-        try Task.checkCancellation()
-        return number % 100
-      }
-    case 2: return try read(cache, key)
-    default: return try cache.withoutMemory.value(Int.self, forKey: key)
-    }
-  }
-
-  private static func read(_ cache: LMDBCache, _ key: String) throws -> Int? {
-    try cache.read { snapshot in
-      // An error from within the read gives its place back too.
-      try Task.checkCancellation()
-      return try snapshot.value(Int.self, forKey: key)
-    }
-  }
-
-  // MARK: Observers
-
-  @Test func observersComeAndGoUntilTheEnd() async throws {
-    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
-    let trackers = (0..<4).map { _ in Tracker(cache.observe(Int.self, forKey: "k0-0")) }
-    for tracker in trackers { tracker.track() }
-    let isDone = Guarded(false)
-    let writers = DispatchGroup()
-    for thread in 0..<2 {
-      inBackground(writers) {
-        var number = 0
-        while !isDone.current {
-          do { try cache.set(number, forKey: "k\(thread)-\(number % 20)") } catch { Issue.record(error) }
-          if number % 10 == thread { _ = cache.observe(Int.self, forKey: "k0-0").value }
-          number += 1
-        }
-      }
-    }
-    await withTaskGroup(of: Void.self) { tasks in
-      for index in 0..<40 {
-        tasks.addTask {
-          var count = 0
-          for await _ in cache.changes(withPrefix: "k\(index % 2)", bufferingLimit: 4) {
-            count += 1
-            if count > 20 { break }
-          }
-        }
-      }
-    }
-    isDone { $0 = true }
-    await withCheckedContinuation { continuation in writers.notify(queue: .global()) { continuation.resume() } }
-    try cache.set(-1, forKey: "k0-0")
-    for tracker in trackers { #expect(try await becomesTrue { tracker.last.withLock { $0 } == -1 }) }
-    // The end reaches those who begin to observe.
-    await withTaskGroup(of: Void.self) { tasks in
-      for _ in 0..<20 { tasks.addTask { for await _ in cache.changes() {} } }
-      tasks.addTask { do { try cache.close() } catch { Issue.record(error) } }
-    }
-  }
-}
-
-/// Reads again after every notification.
-private final class Tracker: Sendable {
-  let last = Mutex<Int?>(nil)
-  private let observed: ObservedValue<Int>
-
-  init(_ observed: ObservedValue<Int>) { self.observed = observed }
-
-  func track() {
-    withObservationTracking {
-      let value = observed.value
-      last.withLock { $0 = value }
-    } onChange: {
-      Task { self.track() }
-    }
   }
 }

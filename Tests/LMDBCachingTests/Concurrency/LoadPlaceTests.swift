@@ -40,8 +40,9 @@ import Testing
 
   @Test func inSynchronousCode() throws {
     let cache = try open()
-    let options = LoadOptions(lifetime: .seconds(60))
-    let thread = try cache.value(UInt.self, forKey: "1", options: options) { _ in PlatformThread.current }
+    let thread = try cache.value(UInt.self, forKey: "1", options: LoadOptions(lifetime: .seconds(60))) { _ in
+      PlatformThread.current
+    }
     let inferred: Place = try cache.value(forKey: "2") { _ in Self.quickly() }
     #expect(thread == PlatformThread.current && inferred == .thread)
     #expect(try cache.value(Place.self, forKey: "3", load: Self.load) == .thread)
@@ -50,29 +51,15 @@ import Testing
 
   @Test func inATask() async throws {
     let cache = try open()
-    #expect(try await cache.value(Place.self, forKey: "1") { _ in Self.quickly() } == .pool)
-    #expect(try await cache.value(Place.self, forKey: "2") { context in try Self.load(&context) } == .pool)
-    #expect(try await cache.value(Place.self, forKey: "3") { context in try await Self.fetch(&context) } == .pool)
-    #expect(try await cache.value(Place.self, forKey: "4", load: Self.fetch) == .pool)
-    #expect(try await cache.value(Place.self, forKey: "5", load: Self.load) == .pool)
-    let inferred: Place = try await cache.value(forKey: "6", options: LoadOptions(lifetime: .seconds(60))) { _ in
-      let place = Self.here
-      return place
-    }
+    #expect(try await cache.value(Place.self, forKey: "1") { context in try Self.load(&context) } == .pool)
+    #expect(try await cache.value(Place.self, forKey: "2", load: Self.fetch) == .pool)
+    #expect(try await cache.value(Place.self, forKey: "3", load: Self.load) == .pool)
+    let inferred: Place = try await cache.value(forKey: "4") { _ in Self.quickly() }
     #expect(inferred == .pool)
-    let task = Task.detached { try await cache.value(Place.self, forKey: "7") { _ in Self.quickly() } }
-    #expect(try await task.value == .pool)
-    async let child = cache.value(Place.self, forKey: "8") { _ in Self.quickly() }
+    async let child = cache.value(Place.self, forKey: "5") { _ in Self.quickly() }
     #expect(try await child == .pool)
-    func here() throws -> Place { try cache.value(Place.self, forKey: "9") { _ in Self.quickly() } }
+    func here() throws -> Place { try cache.value(Place.self, forKey: "6") { _ in Self.quickly() } }
     #expect(try here() == .thread)
-    try await cache.close()
-  }
-
-  @MainActor @Test func onTheMainActor() async throws {
-    let cache = try open()
-    #expect(try await cache.value(Place.self, forKey: "1") { _ in Self.quickly() } == .pool)
-    #expect(try await cache.value(Place.self, forKey: "2") { context in try await Self.fetch(&context) } == .pool)
     try await cache.close()
   }
 
@@ -117,33 +104,6 @@ import Testing
     } else {
       #expect(try await found(cache, options, isTask: isTask) == "the caller's")
     }
-    try await cache.close()
-  }
-
-  /// A load in the background that blocks must not hold a pool thread.
-  @Test func aRefreshHoldsNoThreadOfThePool() async throws {
-    let cache = try open()
-    var options = LoadOptions(lifetime: .seconds(10))
-    options.staleWhileRevalidate = .seconds(100)
-    let isReleased = Guarded(false)
-    func load(_ number: Int, _ result: Int) throws -> Int {
-      try cache.value(Int.self, forKey: "\(number)", options: options) { _ in
-        if result == 2 { _ = eventually(within: .seconds(600)) { isReleased.current } }
-        return result
-      }
-    }
-    for number in 0..<32 { #expect(try load(number, 1) == 1) }
-    clock.advance(by: .seconds(20))
-    for number in 0..<32 { #expect(try load(number, 2) == 1) }
-    // With every pool thread blocked, none of this would proceed.
-    await withTaskGroup(of: Void.self) { group in
-      for _ in 0..<100 { group.addTask { await Task.yield() } }
-    }
-    isReleased { $0 = true }
-    #expect(
-      try await becomesTrue(within: .seconds(600)) {
-        try (0..<32).allSatisfy { try cache.value(Int.self, forKey: "\($0)") == 2 }
-      })
     try await cache.close()
   }
 }

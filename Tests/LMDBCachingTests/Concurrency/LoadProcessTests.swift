@@ -86,33 +86,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aFailureIsThatOfAllThatWait() throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    let child = try process()
-    let code = Guarded<CacheError.Code?>(nil)
-    // A caller that comes after the failure asks the source, and nothing shows when it began to wait.
-    for round in 1...100 where code.current == nil {
-      let key = "key\(round)"
-      child.send("slowload \(key)")
-      #expect(child.readLine() == "loading")
-      let group = DispatchGroup()
-      inBackground(group) {
-        let found = errorCode { try cache.value(String.self, forKey: key) { _ in "own" } }
-        code { $0 = found }
-      }
-      #expect(eventually { cache.statistics.misses == round })
-      usleep(UInt32(round) * 1_000)
-      child.send("fail")
-      #expect(child.readLine() == "error storageFailed")
-      group.wait()
-    }
-    #expect(code.current == .loadFailed)
-    #expect(cache.statistics.failedLoads == 0)
-    #expect(try cache.value(String.self, forKey: "key1") { _ in "own" } == "own", "A later caller asks the source.")
-    child.end()
-    try cache.close()
-  }
-
   // MARK: Writes of another process
 
   /// A change while an absent key is loaded, and the value found afterwards.
@@ -133,25 +106,6 @@ import Testing
     #expect(value == "old")
     #expect(try cache.value(String.self, forKey: "user:1") == found)
     child.end()
-    try cache.close()
-  }
-
-  @Test func aRemovalOfAProcessThatDiesWins() throws {
-    let cache = try directory.open()
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path) interval=600000") == "ok")
-    let value = try cache.value(String.self, forKey: "user:1") { _ throws -> String in
-      let position = cache.store.foreignPosition
-      #expect(child.run("removeprefix user:") == "ok")
-      child.kill()
-      #expect(
-        try eventually {
-          try cache.store.database.removalMarks().prefixes.last != 0 && cache.store.foreignPosition != position
-        })
-      return "old"
-    }
-    #expect(value == "old")
-    #expect(try cache.value(String.self, forKey: "user:1") == nil)
     try cache.close()
   }
 }

@@ -3,45 +3,8 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Marks that prefix removals leave for loads of other processes.
+/// Marks that prefix removals leave for loads of other processes. ``LoadProcessTests`` tries them whole.
 @Suite struct RemovalMarksTests {
-  let directory = CacheDirectory()
-
-  private func mark(_ cache: LMDBCache) throws -> UInt64 { try cache.store.database.removalMarks().prefixes.last }
-
-  /// Includes a removal that matches nothing, and a forged mark of the earlier ones.
-  @Test(arguments: [nil, 0, 1, 7, 8, 9, 100] as [Int?]) func everyRemovalByPrefixLeavesAnother(_ size: Int?) throws {
-    try directory.open().close()
-    if let size {
-      try ForgedDatabase.rewrite(directory.path, PrefixRemovals.key) { _ in [UInt8](repeating: 0xFF, count: size) }
-    }
-    var cache = try directory.open(neverCommitting)
-    var last = try mark(cache)
-    #expect(last == 0)
-    for round in 0..<4 {
-      if round % 2 == 0 {
-        try cache.removeAll(.prefix("none:"))
-      } else {
-        try cache.write { $0.removeAll(.prefix("none:")) }
-      }
-      try cache.flush()
-      let current = try mark(cache)
-      #expect(current > last)
-      last = current
-    }
-    // Nothing else changes or removes it.
-    try cache.set("v", forKey: "other")
-    try cache.removeAll(.tag("tag"))
-    try cache.removeAll()
-    try cache.flush()
-    #expect(try mark(cache) == last)
-    #expect(try cache.store.database.removalMarks().clear != 0)
-    try cache.close()
-    cache = try directory.open()
-    #expect(try mark(cache) == last)
-    try cache.close()
-  }
-
   @Test func theLatestPrefixesAreKnown() throws {
     var removals = PrefixRemovals()
     let long = String(repeating: "x", count: 60)

@@ -10,34 +10,6 @@ import Testing
   let values = LoggedValues()
   private var directory: CacheDirectory { values.directory }
 
-  /// A value with missing bytes is a write that never happened. After a power cut later writes are dropped too; within
-  /// a run of the system they are kept.
-  @Test(arguments: [true, false]) func nothingIsReplayedBehindALostValue(_ wasPowerCut: Bool) throws {
-    let cache = try values.open { neverCommitting(&$0) }
-    for number in 0..<3 { try cache.set("before", forKey: "before\(number)") }
-    try values.fill(cache, 0..<3)
-    try cache.write { batch in
-      batch.set("first", forKey: "first of a batch")
-      batch.set(values.value(7), forKey: "key7")
-    }
-    try cache.set("after", forKey: "after")
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    if wasPowerCut { crashed.makeJournalsOlder() }
-    let segment = crashed.segments[0]
-    var contents = crashed.contents(segment)
-    let place = try #require(contents.range(of: values.value(7)))
-    contents[place.lowerBound + 1_000] ^= 1
-    crashed.write(contents, to: segment)
-    let reopened = try values.open(crashed)
-    let expected = ["before0", "before1", "before2", "key0", "key1", "key2"]
-    let later = wasPowerCut ? [] : ["after", "first of a batch"]
-    #expect(try reopened.entries().map(\.key).sorted() == (expected + later).sorted())
-    #expect(try reopened.value(Data.self, forKey: "key7") == nil)
-    try values.expect(reopened, 0..<3)
-    try reopened.close()
-  }
-
   enum Harm: CaseIterable { case deletedFolder, deletedFiles, movedFolder, olderCopies }
 
   private func happen(_ harm: Harm) throws {
@@ -94,28 +66,6 @@ import Testing
     try cache.set(large, forKey: "key")
     #expect(try cache.value(Data.self, forKey: "key") == large)
     try cache.close()
-  }
-
-  /// A forged record may point anywhere; in a sparse file even to what memory could not hold.
-  @Test(arguments: [1 << 20, 1 << 32, 1 << 40, 1 << 62, .max - 64] as [Int], [false, true])
-  func aPointerToMoreThanThereIsIsDamage(_ length: Int, _ isThere: Bool) throws {
-    let log = try values.log()
-    let value = try values.append(1, to: log)
-    try log.synchronize()
-    if isThere { try #require(truncate(directory.url(directory.segments[0]).path, 1 << 42) == 0) }
-    let pointer = value.pointer
-    let forged = ValuePointer(segment: pointer.segment, offset: pointer.offset, length: length, hash: pointer.hash)
-    let place = CurrentDirectory(try Directory(path: directory.path))
-    // As the inspector opens it, without a length limit, and as a cache does.
-    for segmentSize in [0, 1 << 20] {
-      let reader = ValueReader(place, segmentSize: segmentSize)
-      let isDamaged = if case .damaged = try reader.read(forged) { true } else { false }
-      let isLent = if case .damaged = try reader.withValue(forged, { $0.count }) { false } else { true }
-      let isRead = if case .value = try reader.read(pointer) { true } else { false }
-      #expect(isDamaged && !isLent && isRead)
-    }
-    value.end()
-    log.close()
   }
 
   /// The system reports a failed write once, and treats the bytes as written from then on.

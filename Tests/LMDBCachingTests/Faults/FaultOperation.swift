@@ -114,20 +114,8 @@ struct FaultOperation: Sendable, CustomTestStringConvertible {
     .write("touch", { $0["long"]?.expiration = 7_200 }) {
       try confirm($0.touch(forKey: "long", expires: .at(FaultSubject.start + 7_200)))
     },
-    .write(
-      "batch",
-      {
-        $0.merge(several) { $1 }; $0["prefix/1"] = nil
-      }
-    ) { try $0.write(batch) },
-    .write(
-      "batch that waits for its commit", demand: .commit,
-      {
-        $0.merge(several) { $1 }; $0["prefix/1"] = nil
-      }
-    ) {
-      try $0.write(waitsForCommit: true, batch)
-    },
+    .write("batch", batched) { try $0.write(batch) },
+    .write("batch that waits for its commit", demand: .commit, batched) { try $0.write(waitsForCommit: true, batch) },
     // Removals
     .write("remove", demand: .journal, { $0["long"] = nil }) { try $0.removeValue(forKey: "long") },
     .write("remove keys", demand: .journal, isAtomic: false, { for key in keys { $0[key] = nil } }) {
@@ -236,6 +224,11 @@ struct FaultOperation: Sendable, CustomTestStringConvertible {
   private static func confirm(_ isDone: Bool) { #expect(isDone) }
 
   private static let several = ["short": ContentEntry("1"), "long": ContentEntry(longer), "new": ContentEntry("3")]
+
+  @Sendable private static func batched(_ contents: inout Contents) {
+    contents.merge(several) { $1 }
+    contents["prefix/1"] = nil
+  }
 
   @Sendable private static func batch(_ batch: inout CacheBatch) {
     batch.set("1", forKey: "short")

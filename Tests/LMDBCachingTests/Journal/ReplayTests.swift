@@ -9,30 +9,16 @@ import Testing
 @Suite struct ReplayTests {
   let directory = CacheDirectory()
 
-  /// A cache directory with a dead process's journal, and the journal's path.
-  private func directoryWithOrphan() throws -> (CacheDirectory, journal: String) {
+  /// A cache directory with a dead process's journal, and the journal's name.
+  private func directoryWithOrphan(
+    after write: (LMDBCache) throws -> Void = { _ in }
+  ) throws -> (CacheDirectory, journal: String) {
     let cache = try directory.open(neverCommitting)
+    try write(cache)
     try cache.set("v", forKey: "key")
     let crashed = directory.crashed(cache)
     try cache.close()
-    return (crashed, crashed.path + "/" + crashed.journals[0])
-  }
-
-  @Test func theMarkOfCommitsGoesWithItsJournal() throws {
-    for _ in 0..<5 {
-      let cache = try directory.open()
-      try cache.set(1, forKey: "key")
-      try cache.flush()
-      try cache.close()
-    }
-    let cache = try directory.open()
-    try cache.store.sweepCommittedStamps()
-    // The entry, and the cache's own record.
-    let count = try cache.store.environment.withReadTransaction { (transaction) throws(LMDBError) in
-      Int(try transaction.statistics().entries)
-    }
-    #expect(count == 2)
-    try cache.close()
+    return (crashed, crashed.journals[0])
   }
 
   /// What happened after the writes in a journal that is there again.
@@ -66,36 +52,12 @@ import Testing
     try reopened.close()
   }
 
-  /// Constantly due commits must not delay a dead process's journal.
-  @Test func whatADeadProcessLeftGoesBeforeACommitThatIsDue() throws {
-    let (crashed, path) = try directoryWithOrphan()
-    let (name, contents) = (crashed.journals[0], crashed.contents(crashed.journals[0]))
-    try FileManager.default.removeItem(atPath: path)
-    // With a stopped clock its writes would be older than the dead process's, and replace them if committed later.
-    let clock = ManualClock()
-    let cache = try crashed.open {
-      $0.clock = .manual(clock)
-      $0.disk.groupCommitInterval = .zero
-    }
-    let writer = HeldWriter(cache.store)
-    crashed.write(contents, to: name)
-    clock.advance(by: .seconds(2))
-    try cache.set("own", forKey: "key")
-    writer.release()
-    #expect(eventually { !crashed.journals.contains(name) })
-    try cache.flush()
-    cache.memory.removeAll()
-    #expect(cache.statistics.replayedWrites == 1)
-    #expect(try cache.value(String.self, forKey: "key") == "own")
-    try cache.close()
-  }
-
   /// A caller may remove a dead process's writes before the cache has detected the death.
   @Test(arguments: ["key", "prefix", "batch", "condition"])
   func aRemovalIsNotUndoneByWhatADeadProcessLeft(_ what: String) throws {
-    let (crashed, path) = try directoryWithOrphan()
-    let (name, contents) = (crashed.journals[0], crashed.contents(crashed.journals[0]))
-    try FileManager.default.removeItem(atPath: path)
+    let (crashed, name) = try directoryWithOrphan()
+    let contents = crashed.contents(name)
+    try FileManager.default.removeItem(at: crashed.url(name))
     // A manual clock disables the periodic search for journals.
     let cache = try crashed.open {
       neverCommitting(&$0)
@@ -121,45 +83,16 @@ import Testing
     try cache.close()
   }
 
-  /// The journal outlives the deleted database it was committed to, even if the process that makes the new database
-  /// ends before it replays the journal.
-  @Test(arguments: [false, true])
-  func whatWaitsSurvivesADatabaseThatIsDeletedAfterItsProcessDied(_ isInterrupted: Bool) throws {
-    let cache = try directory.open(neverCommitting)
-    try cache.set("committed", forKey: "a")
-    try cache.flush()
-    try cache.set("waits", forKey: "b")
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    for name in ["data.mdb", "clean-exit"] { try? FileManager.default.removeItem(at: crashed.url(name)) }
-    if isInterrupted {
-      let folder = JournalFolder(cache: try Directory(path: crashed.path))
-      guard let turn = try folder.takeReplayLock(timeout: 0) else {
-        Issue.record("no turn")
-        return
-      }
-      #expect(errorCode { try crashed.open { $0.disk.lockTimeout = .milliseconds(50) } } == .lockTimeout)
-      #expect(crashed.names().contains("data.mdb"))
-      turn.end()
+  /// The journal outlives the deleted database it was committed to.
+  @Test func whatWaitsSurvivesADatabaseThatIsDeletedAfterItsProcessDied() throws {
+    let (crashed, _) = try directoryWithOrphan {
+      try $0.set("committed", forKey: "a")
+      try $0.flush()
     }
+    for name in ["data.mdb", "clean-exit"] { try? FileManager.default.removeItem(at: crashed.url(name)) }
     let reopened = try crashed.open()
-    #expect(try reopened.entries().map(\.key) == ["b"])
+    #expect(try reopened.entries().map(\.key) == ["key"])
     try reopened.close()
-  }
-
-  /// The process is alive when another one rebuilds the database, and dies before switching to it.
-  @Test func whatWaitsSurvivesADatabaseThatIsDeletedBeforeItsProcessDied() throws {
-    let first = try cacheProcess()
-    #expect(first.run("open \(directory.path) interval=86400000") == "ok")
-    #expect(first.run("set a committed") == "ok" && first.run("flush") == "ok")
-    #expect(first.run("set b waits") == "ok")
-    first.suspend()
-    try FileManager.default.removeItem(at: directory.url("data.mdb"))
-    let second = try directory.open()
-    first.kill()
-    #expect(eventually { (try? second.value(String.self, forKey: "b")) == "waits" })
-    #expect(try second.value(String.self, forKey: "a") == nil)
-    try second.close()
   }
 
   @Test func segmentsThatNobodyHasAreRemoved() throws {
@@ -178,15 +111,13 @@ import Testing
       try Array("nobody".utf8).withBytes { key in _ = try dead.append(big, key: key, owner: 1) }
     }
     dead.close()
-    directory.write(Data([1, 2, 3]), to: ValueFolder.name + "/garbage")
-    // Left by processes that died while creating them, and a user's file.
-    for (digit, bytes) in [("0", []), ("1", [0, 0, 0]), ("2", Array("LMDBC".utf8)), ("3", [1, 2, 3])] as [(_, [UInt8])]
-    {
-      directory.write(Data(bytes), to: ValueFolder.name + "/" + String(repeating: digit, count: 16) + ".values")
+    // Left by processes that died while creating them, and a user's files.
+    func name(_ digit: String) -> String { ValueFolder.name + "/" + String(repeating: digit, count: 16) + ".values" }
+    for (digit, bytes) in ["0": [], "1": [0, 0, 0], "2": Array("LMDBC".utf8)] as [String: [UInt8]] {
+      directory.write(Data(bytes), to: name(digit))
     }
-    let foreign = [
-      ValueFolder.name + "/garbage", ValueFolder.name + "/" + String(repeating: "3", count: 16) + ".values",
-    ]
+    let foreign = [ValueFolder.name + "/garbage", name("3")]
+    for file in foreign { directory.write(Data([1, 2, 3]), to: file) }
     #expect(directory.segments.count == 7)
     try cache.sweepValues()
     #expect(directory.segments.sorted() == (kept + foreign).sorted())
