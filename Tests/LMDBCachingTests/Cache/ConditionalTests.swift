@@ -1,7 +1,5 @@
 import Dispatch
 import Foundation
-import LMDB
-import Platform
 import Synchronization
 import TestSupport
 import Testing
@@ -44,15 +42,6 @@ import Testing
     try disk.close()
   }
 
-  @Test func argumentsOutOfRangeAreErrors() throws {
-    let cache = try directory.open()
-    try cache.set(1, forKey: "key")
-    #expect(errorCode { try cache.increment(forKey: "key", by: .max) } == .invalidArgument)
-    #expect(errorCode { try cache.set(1, forKey: "new", cost: -1, if: .absent) } == .invalidArgument)
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
-    try cache.close()
-  }
-
   /// A use of the cache within a closure, and whether it changes the entry "key", tagged "tag".
   struct Use: CustomTestStringConvertible, Sendable {
     let testDescription: String
@@ -69,7 +58,7 @@ import Testing
       Use("set in the disk tier") { try $0.withoutMemory.set(1, forKey: "key") },
       Use("set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
       Use("set an object") { try $0.setObject("text" as NSString, forKey: "key") },
-      Use("setValueIfAbsent") { _ = try $0.set(1, forKey: "key", if: .absent) },
+      Use("set if absent") { _ = try $0.set(1, forKey: "key", if: .absent) },
       Use("set of a version") { cache in
         let version = try #require(try cache.entry(forKey: "key")).version
         _ = try cache.set(1, forKey: "key", if: .version(version))
@@ -180,56 +169,6 @@ import Testing
         }
       }
     }
-    try close(cache, child)
-  }
-
-  /// Runs a closure inside the transform, between reading the entry and writing it.
-  private struct Meanwhile: ValueTransform {
-    let identifier: UInt8 = 200
-    let run: @Sendable (String) -> Void
-
-    func apply(to bytes: Data, _ context: ValueTransformContext) -> Data? {
-      run(context.key)
-      return bytes
-    }
-
-    func restore(_ bytes: Data, _ context: ValueTransformContext) -> Data { bytes }
-  }
-
-  @Test(arguments: Company.allCases, [false, true]) func aLongValueIsWrittenOnce(
-    _ company: Company, _ isConflict: Bool
-  ) throws {
-    let other = try directory.open()
-    let transforms = Mutex(0)
-    let (cache, child) = try open(company) {
-      $0.valueTransforms = [
-        Meanwhile { key in
-          guard key == "key" else { return }
-          transforms.withLock { $0 += 1 }
-          do {
-            if isConflict {
-              try other.set(1, forKey: "key")
-              try other.removeValue(forKey: "key")
-            } else {
-              for number in 0..<2_000 { try other.set(number, forKey: "other\(number)") }
-              try other.removeAll(.prefix("other"))
-            }
-          } catch {
-            Issue.record(error)
-          }
-        }
-      ]
-    }
-    #expect(try cache.set(Data(count: 1 << 20), forKey: "key", if: .absent))
-    #expect(transforms.withLock { $0 } == 1)
-    #expect(
-      try cache.exchange(Data(count: 1 << 20), forKey: "key", expires: .unchanged)?.count
-        == (isConflict ? nil : 1 << 20))
-    #expect(transforms.withLock { $0 } == 2)
-    try cache.flush()
-    let statistics = cache.statistics
-    #expect(statistics.liveBytes + statistics.deadBytes < 5 << 19)
-    try other.close()
     try close(cache, child)
   }
 

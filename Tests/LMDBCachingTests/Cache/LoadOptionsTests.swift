@@ -206,16 +206,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Commits are grouped while no other process waits for the value.
-  @Test func loadsOfASingleProcessAreNotCommittedAtOnce() throws {
-    let cache = try open { neverCommitting(&$0) }
-    let commits = cache.statistics.commits
-    for index in 0..<10 { #expect(try cache.value(Int.self, forKey: "\(index)") { _ in index } == index) }
-    try cache.store.writer.run {}
-    #expect(cache.statistics.commits == commits)
-    try cache.close()
-  }
-
   // MARK: Slow and failing sources
 
   /// The pause does not grow with the number of waiters.

@@ -79,31 +79,4 @@ import Testing
     #expect(try cache.values(Int?.self, forKeys: ["some", "none", "missing"]) == [7, .some(nil), nil])
     try cache.close()
   }
-
-  /// Covers values in the database, in the value log, and transformed.
-  @Test(arguments: [2_048, 1 << 20], [false, true]) func eachKeyIsLookedUpOnce(
-    _ threshold: Int, _ isTransformed: Bool
-  ) throws {
-    let cache = try directory.openDisk {
-      $0.disk.inlineThreshold = threshold
-      if isTransformed { $0.valueTransforms = [Reversing()] }
-    }
-    let values = (0..<40).map { Data((0..<($0 * 400)).map { UInt8(truncatingIfNeeded: $0 * 31) }) }
-    let keys = values.indices.map { "key\($0)" }
-    try cache.set(zip(keys, values).map { (key: $0, value: $1) })
-    try cache.set(values.count, forKey: "number")
-    try cache.flush()
-    #expect(try cache.values(Data.self, forKeys: keys) == values)
-    let session = FaultInjection.begin(.currentThread)
-    #expect(try cache.values(Data.self, forKeys: keys + ["none"]) == values + [nil])
-    #expect(FaultInjection.end(session).calls[.get] == keys.count + 1)
-    #expect(errorCode { try cache.values(Data.self, forKeys: keys + ["number"]) } == .typeMismatch)
-    try cache.close()
-  }
-}
-
-private struct Reversing: ValueTransform {
-  let identifier: UInt8 = 201
-  func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { Data(bytes.reversed()) }
-  func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data { Data(bytes.reversed()) }
 }

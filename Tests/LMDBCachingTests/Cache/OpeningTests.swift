@@ -128,7 +128,11 @@ import Testing
     let cache = try directory.open()
     #expect(errorCode { try cache.set(1, forKey: "key", cost: -1) } == .invalidArgument)
     #expect(errorCode { try cache.write { $0.set(1, forKey: "key", cost: -1) } } == .invalidArgument)
+    #expect(errorCode { try cache.set(1, forKey: "key", cost: -1, if: .absent) } == .invalidArgument)
     #expect(try cache.value(Int.self, forKey: "key") == nil)
+    try cache.set(1, forKey: "key")
+    #expect(errorCode { try cache.increment(forKey: "key", by: .max) } == .invalidArgument)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
     try cache.close()
   }
 

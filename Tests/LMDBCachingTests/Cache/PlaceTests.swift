@@ -54,10 +54,7 @@
       try directory.open().close()
     }
 
-    @Test(arguments: [
-      ("nfs4", true), ("nfs", true), ("cifs", true), ("9p", true), ("fuse.sshfs", true), ("ceph", true),
-      ("ext4", false), ("xfs", false), ("tmpfs", false), ("overlay", false), ("btrfs", false),
-    ])
+    @Test(arguments: [("nfs4", true), ("cifs", true), ("fuse.sshfs", true), ("ext4", false), ("overlay", false)])
     func fileSystemsOfOtherMachinesAreKnown(_ type: String, _ isRemote: Bool) {
       let mounts = """
         22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -65,24 +62,7 @@
         41 22 0:45 / /proc rw - proc proc rw
         """
       #expect(Directory.isRemote(device: "0:44", mountInfo: Array(mounts.utf8)) == isRemote)
-      #expect(!Directory.isRemote(device: "8:1", mountInfo: Array(mounts.utf8)))
-      #expect(!Directory.isRemote(device: "9:9", mountInfo: Array(mounts.utf8)))
-    }
-
-    @Test func processRecordsRoundTrip() throws {
-      let record = ProcessRecord(
-        namespace: 7,
-        files: EnvironmentFiles(
-          data: FileIdentity(device: 1, inode: 2), lockFile: FileIdentity(device: 1, inode: 3)), stampBase: 5)
-      #expect(record.bytes.count == ProcessRecord.size)
-      #expect(ProcessRecord(record.bytes) == record)
-      for index in record.bytes.indices {
-        var damaged = record.bytes
-        damaged[index] ^= 1
-        #expect(ProcessRecord(damaged) == nil)
-      }
-      #expect(ProcessRecord([]) == nil)
-      #expect(ProcessRecord([UInt8](repeating: 0, count: ProcessRecord.size)) == nil)
+      for device in ["8:1", "9:9"] { #expect(!Directory.isRemote(device: device, mountInfo: Array(mounts.utf8))) }
     }
 
     @Test(arguments: Durability.allCases) func anotherDurabilityIsRefused(_ durability: Durability) throws {

@@ -37,7 +37,7 @@ import Testing
   }
 
   enum Write: CaseIterable, Sendable {
-    case set, batch, object, many, update, exchange, ifAbsent, ifVersion, load, loadInTask, disk, touch
+    case set, batch, object, many, update, exchange, ifAbsent, ifVersion, load, loadInTask, touch
 
     fileprivate func make(_ cache: LMDBCache, _ value: String) async throws {
       let key = "key"
@@ -55,7 +55,6 @@ import Testing
         #expect(try cache.set(value, forKey: key, if: .version(version)))
       case .load: _ = try cache.sync { try cache.value(String.self, forKey: key) { _ in value } }
       case .loadInTask: _ = try await cache.value(String.self, forKey: key) { _ async throws -> String in value }
-      case .disk: try cache.withoutMemory.set(value, forKey: key)
       case .touch:
         try cache.set(value, forKey: key)
         #expect(try cache.touch(forKey: key, expires: .after(.seconds(600))))
@@ -94,13 +93,9 @@ import Testing
   @Test(arguments: settings.indices) func otherSettingsAreRefused(_ index: Int) throws {
     let (name, change) = Self.settings[index]
     let first = try directory.open()
-    for isDiskAlone in [false, true] {
-      let error = #expect(throws: CacheError.self) {
-        _ = try isDiskAlone ? directory.openDisk(change) : directory.open(change)
-      }
-      #expect(error?.code == .configurationMismatch)
-      #expect(error?.message.contains(name) == true && error?.message.contains(directory.path) == true)
-    }
+    let error = #expect(throws: CacheError.self) { _ = try directory.open(change) }
+    #expect(error?.code == .configurationMismatch)
+    #expect(error?.message.contains(name) == true && error?.message.contains(directory.path) == true)
     // The open cache is not affected, and what concerns only the opening may differ.
     try first.set(1, forKey: "key")
     let same = try directory.open {

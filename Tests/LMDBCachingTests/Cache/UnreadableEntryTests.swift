@@ -66,7 +66,6 @@ import Testing
       #expect(try record(cache) == kept, "\(index)")
     }
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == version.code)
-    #expect(errorCode { try cache.contains("key") } == version.code)
     // An unconditional write replaces it.
     try cache.set("replaced", forKey: "key")
     try cache.flush()

@@ -95,35 +95,6 @@ import Testing
     try cache.close()
   }
 
-  /// Without observers a trim records nothing; one that starts before the commit may still see the entry.
-  @Test func observersThatBeginDuringATrimMissChanges() throws {
-    let cache = try directory.openDisk { configuration in
-      neverCommitting(&configuration)
-      configuration.clock = .manual(clock)
-    }
-    let store = cache.store
-    for index in 0..<2 { try cache.set(index, forKey: "k\(index)") }
-    try cache.flush()
-    let onlooker = Onlooker()
-    let evictions = Guarded(0)
-    onlooker.didEvictAll = { evictions { $0 += 1 } }
-    let begun = Guarded<CacheChanges?>(nil)
-    let willCommit = store.database.willCommit
-    store.database.willCommit = {
-      willCommit()
-      if begun.current != nil { return }
-      store.observers.add(onlooker)
-      begun { $0 = cache.changes() }
-    }
-    try cache.trim(to: .count(1))
-    try store.onWriterThread { .success(()) }
-    #expect(begun.current?.taken() == [.missed])
-    #expect(evictions.current == 1)
-    store.database.willCommit = willCommit
-    store.observers.remove(onlooker)
-    try cache.close()
-  }
-
   static let long = String(repeating: "long", count: 200)
 
   static let boundaries: [(prefix: String, inside: [String], outside: [String])] = [
