@@ -93,12 +93,6 @@ import Testing
     }
   }
 
-  /// Nanoseconds since 1970: before it, at it, after 2106 (32 bits of seconds), and the extremes.
-  static let walls: [Int64] = [
-    .min, .min + 1, -8_000_000_000_000_000_000, -86_400_000_000_000, -1, 0, 1, 4_294_967_295_000_000_000,
-    4_294_967_296_000_000_000, 5_000_000_000_000_000_000, 9_000_000_000_000_000_000,
-  ]
-
   // MARK: Wall clocks that are set. The trial `clock-jumps` sets them at random
 
   static let hour: Int64 = 3_600_000_000_000
