@@ -1,5 +1,4 @@
 import Foundation
-import LMDB
 import Synchronization
 import TestSupport
 import Testing
@@ -102,44 +101,6 @@ import Testing
     clock.advance(by: .seconds(100))
     try cache.set(6, forKey: "key")
     #expect(try await values.next() == 6)
-    try await cache.close()
-  }
-
-  /// Further away than a timer waits, and already past.
-  @Test func alarms() {
-    let clock = ManualClock()
-    let mailbox = ChangeMailbox(limit: 4)
-    let alarm = ExpiryAlarm(.manual(clock), key: "key", mailbox: mailbox)
-    alarm.set(clock.now + 400 * 86_400 * 1_000_000_000)
-    clock.advance(by: .seconds(366 * 86_400))
-    #expect(mailbox.take() == nil)
-    clock.advance(by: .seconds(34 * 86_400))
-    #expect(mailbox.take() == .expired(key: "key"))
-    alarm.set(.min)
-    clock.advance(by: .milliseconds(1))
-    #expect(mailbox.take() == .expired(key: "key"))
-    alarm.set(clock.now + 5)
-    alarm.set(0)
-    clock.advance(by: .seconds(1))
-    #expect(mailbox.take() == nil && clock.timerCount == 0)
-  }
-
-  @Test func changesOfAnotherProcessAreObserved() async throws {
-    let cache = try directory.open()
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path) interval=1") == "ok")
-    var values = cache.observe(String.self, forKey: "key").values.makeAsyncIterator()
-    #expect(try await values.next() == .some(nil))
-    #expect(child.run("write key theirs") == "ok")
-    #expect(try await values.next() == "theirs")
-    try cache.set("own", forKey: "key")
-    #expect(try await values.next() == "own")
-    // Otherwise the other process would remove its own value, and this commit would be the later one.
-    try await cache.flush()
-    #expect(child.run("remove key") == "ok")
-    #expect(child.run("flush") == "ok")
-    #expect(try await values.next() == .some(nil))
-    child.end()
     try await cache.close()
   }
 
