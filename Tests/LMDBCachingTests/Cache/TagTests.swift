@@ -107,22 +107,4 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "key") == nil)
     try cache.close()
   }
-
-  /// A suspended process's pending writes are older than the removal.
-  @Test func aSuspendedProcess() throws {
-    let cache = try directory.open()
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path) interval=600000") == "ok")
-    #expect(child.run("settagged key waiting tag") == "ok")
-    child.suspend()
-    try cache.removeAll(.tag("tag"))
-    try cache.flush()
-    try cache.disk.trim(to: .limits)
-    child.resume()
-    #expect(child.run("get key") == "nil")
-    #expect(child.run("flush") == "ok")
-    #expect(try cache.value(String.self, forKey: "key") == nil)
-    child.end()
-    try cache.close()
-  }
 }

@@ -41,7 +41,7 @@ import Testing
     try cache.flush()
     #expect(try page(first.next, 5).keys == (15..<20).map { "key:\($0)" })
     // Before the prefix, between two keys, and at the end.
-    for (after, keys) in [("a", ["key:10"]), ("key:15x", ["key:16"]), ("key:29", [])] {
+    for (after, keys) in [("a", ["key:10"]), ("key:15x", ["key:16"]), ("key:29", [])] as [(String, [String])] {
       #expect(try page(EntryPlace(after: after)).keys == keys)
     }
     try cache.close()

@@ -123,19 +123,4 @@ import Testing
     try reopened.close()
     #expect(crashed.journals.contains(JournalName.folder + "/" + JournalFolder.damagedName))
   }
-
-  /// The longest header precedes a value with its own pages.
-  @Test func theCostOfAnEntryWithManyTagsIsCountedAfterAnUncleanExit() throws {
-    let cache = try directory.open()
-    for number in 0..<5 {
-      try cache.set(Data(count: 2_000), forKey: "key \(number)", cost: 1_000, tags: (0..<60).map { "tag \($0)" })
-    }
-    try cache.flush()
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    try FileManager.default.removeItem(at: crashed.url(CleanExitMark.name))
-    let reopened = try crashed.open()
-    #expect(try reopened.count == 5 && reopened.totalCost == 5_000)
-    try reopened.close()
-  }
 }
