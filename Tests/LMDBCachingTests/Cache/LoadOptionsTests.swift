@@ -256,21 +256,18 @@ import Testing
     }
   }
 
-  @Test(arguments: [nil, LoadOptions()] as [LoadOptions?]) func everyLoadRunsInsideTheInstrument(
-    _ options: LoadOptions?
-  ) async throws {
+  @Test func everyLoadRunsInsideTheInstrument() async throws {
     let notebook = Notebook()
     let cache = try directory.open { $0.loadInstrument = notebook }
     try wait { () throws in
-      #expect(try cache.value(String.self, forKey: "a", options: options) { _ in Notebook.key! } == "a")
-      #expect(try cache.value(String.self, forKey: "a", options: options) { _ in "no load" } == "a")
-      #expect(throws: Failure.self) {
-        try cache.value(String.self, forKey: "b", options: options) { _ in throw Failure() }
-      }
+      for _ in 0..<2 { #expect(try cache.value(String.self, forKey: "a") { _ in Notebook.key! } == "a") }
+      #expect(throws: Failure.self) { try cache.value(String.self, forKey: "b") { _ in throw Failure() } }
     }
-    #expect(
-      try await cache.value(String.self, forKey: "c", options: options) { _ in await Task { Notebook.key! }.value }
-        == "c")
+    let options = LoadOptions()
+    let value = try await cache.value(String.self, forKey: "c", options: options) { _ in
+      await Task { Notebook.key! }.value
+    }
+    #expect(value == "c")
     await #expect(throws: Failure.self) {
       try await cache.value(String.self, forKey: "d", options: options) { _ async throws -> String in throw Failure() }
     }

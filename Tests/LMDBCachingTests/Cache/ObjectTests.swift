@@ -60,7 +60,7 @@ final class OneWay: NSObject, NSCoding {
     #expect((try cache.object(forKey: "integer") as? NSNumber)?.intValue == 42)
     #expect(try cache.object(forKey: "data") as? NSData == NSData(data: Data([1])))
     #expect(errorCode { try cache.object(forKey: "codable") } == .typeMismatch)
-    let formats: [ArchiveFormat] = isCBOR ? [.string, .objectGraph] : [.keyedArchive, .keyedArchive]
+    let formats: [ArchiveFormat?] = isCBOR ? [.string, .objectGraph] : [.keyedArchive, .keyedArchive]
     #expect(try ["string", "note"].map { try cache.entry(forKey: $0)?.format } == formats)
     try cache.close()
     // The record, not the configuration, selects the coding.

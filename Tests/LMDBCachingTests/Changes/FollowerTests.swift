@@ -91,26 +91,6 @@ import Testing
     #expect(told.dropLast().allSatisfy { $0 == .missed } && told.count > 1)
   }
 
-  @Test func otherProcessesAreFollowed() throws {
-    let process = try cacheProcess()
-    #expect(process.run("open \(directory.path)") == "ok")
-    #expect(process.run("set a 1") == "ok")
-    #expect(process.run("flush") == "ok")
-    let reader = try #require(try CacheReader(directory: directory.url))
-    let follower = CacheFollower(reader, trackingLimit: 100)
-    try follower.follow { Issue.record("told at the beginning: \($0)") }
-    #expect(process.run("set b 2") == "ok")
-    #expect(try changes(follower) == [.set(key: "b")])
-    #expect(process.run("remove a") == "ok")
-    #expect(try changes(follower) == [.removed(key: "a")])
-    // A dead process's uncommitted write is reported once, and not again when it is replayed.
-    #expect(process.run("set c 3") == "ok")
-    process.kill()
-    #expect(try changes(follower) == [.set(key: "c")])
-    try directory.open().close()
-    try expectNothing(follower)
-  }
-
   /// Applying the reported events reproduces the cache.
   @Test(arguments: [UInt64(1), 2, 3, 4]) func reportedEventsReproduceTheCache(_ seed: UInt64) throws {
     var random = SeededRandom(seed)

@@ -44,21 +44,6 @@ import Testing
     #expect(errorCode { _ = try observed.read() } == .closed)
   }
 
-  /// Another key's observer is notified, and this one's is not.
-  @Test func changesOfOtherKeysAreNotReported() async throws {
-    let cache = try directory.open()
-    try cache.set(1, forKey: "key")
-    let observed = cache.observe(Int.self, forKey: "key")
-    let other = cache.observe(Int.self, forKey: "key99")
-    let change = changed { _ = observed.value }
-    let otherChange = changed { _ = other.value }
-    for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
-    #expect(try await becomesTrue { otherChange.isSet })
-    #expect(!change.isSet)
-    #expect(observed.value == 1 && other.value == 99)
-    try await cache.close()
-  }
-
   @Test func unusedObservationsEnd() async throws {
     let cache = try directory.open()
     weak let observed: ObservedValue<Int>?

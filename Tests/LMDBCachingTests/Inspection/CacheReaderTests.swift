@@ -47,28 +47,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func itFollowsTheCacheAndTheFilesInItsPlace() throws {
-    var cache = try directory.open()
-    try cache.set(1, forKey: "key")
-    try cache.flush()
-    let reader = try directory.reader()
-    let first = try reader.state()
-    #expect(try reader.state() == first)
-    try cache.set(2, forKey: "key")
-    try cache.flush()
-    #expect(try reader.state().transactionID > first.transactionID)
-    #expect(try reader.value(Int.self, forKey: "key") == 2)
-    try cache.close()
-    // A different cache with the same transaction count.
-    for name in directory.names() { try FileManager.default.removeItem(at: directory.url(name)) }
-    #expect(errorCode { try reader.state() } == .invalidDirectory)
-    cache = try directory.open()
-    try cache.set(3, forKey: "key")
-    try cache.close()
-    #expect(try reader.value(Int.self, forKey: "key") == 3)
-    #expect(try reader.state().file != first.file)
-  }
-
   @Test func figuresAreTheCachesOwn() throws {
     let cache = try directory.open()
     for number in 0..<300 { try cache.set("value \(number)", forKey: "key:\(number)", tags: ["tag"]) }

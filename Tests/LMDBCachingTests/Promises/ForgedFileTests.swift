@@ -44,10 +44,9 @@ import Testing
   private static let otherKeys: [Forgery] = [0, 511, 512, 70_000].map { length in
     Forgery("a record of a key of \(length) bytes under others") { cache in
       let other = [UInt8](repeating: 0x6B, count: length)
-      for key in [[0xFE], [0xFE] + [UInt8](repeating: 0x6B, count: 510), [0xFE, 0x6B], Array("a".utf8)] {
+      for key in [[0xFE], [0xFE] + [UInt8](repeating: 0x6B, count: 510), [0xC3], Array("a".utf8)] as [[UInt8]] {
         try cache.forge(key) { _ in record(other, holdsKey: true) }
       }
-      for key in [[0xC3], [0x80, 0, 0xFD]] as [[UInt8]] { try cache.forge(key) { _ in record(Array("b".utf8)) } }
     }
   }
 

@@ -43,21 +43,6 @@ import Testing
     #expect(LatencyHistogram().quantile(0.5) == nil)
   }
 
-  @Test func differencesAndSums() {
-    var before = LatencyHistogram()
-    before.record(nanoseconds: 100)
-    var after = before
-    after.record(nanoseconds: 100)
-    after.record(nanoseconds: 1_000_000)
-    let difference = after.since(before)
-    #expect(difference.count == 2)
-    // A decrease means another process, so the difference is empty.
-    #expect(before.since(after).count == 0)
-    var sum = before
-    sum.add(difference)
-    #expect(sum == after)
-  }
-
   // MARK: Sampling
 
   /// The indices timed on a new thread, for operations at these times.
