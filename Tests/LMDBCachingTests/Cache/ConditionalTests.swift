@@ -54,17 +54,14 @@ import Testing
 
     static let own: [Use] = [
       Use("set") { try $0.set(1, forKey: "key") },
-      Use("set unchanged") { try $0.set(1, forKey: "key", expires: .unchanged) },
       Use("set in the disk tier") { try $0.withoutMemory.set(1, forKey: "key") },
       Use("set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
-      Use("set an object") { try $0.setObject("text" as NSString, forKey: "key") },
       Use("set if absent") { _ = try $0.set(1, forKey: "key", if: .absent) },
       Use("set of a version") { cache in
         let version = try #require(try cache.entry(forKey: "key")).version
         _ = try cache.set(1, forKey: "key", if: .version(version))
       },
       Use("remove") { try $0.removeValue(forKey: "key") },
-      Use("remove a value") { _ = try $0.removeValue(Int.self, forKey: "key") },
       Use("increment") { try $0.increment(forKey: "key") },
       Use("touch") { try $0.touch(forKey: "key", expires: .never) },
       Use("exchange") { try $0.exchange(1, forKey: "key") },
@@ -73,9 +70,7 @@ import Testing
         try cache.update(Int.self, forKey: "other") { _ in try cache.increment(forKey: "key") }
       },
       Use("removeAll") { try $0.removeAll() },
-      Use("remove a prefix") { try $0.removeAll(.prefix("k")) },
       Use("remove a tag") { try $0.removeAll(.tag("tag")) },
-      Use("batch of a set") { try $0.write { $0.set(1, forKey: "key") } },
       Use("batch of a prefix") { try $0.write { $0.removeAll(.prefix("ke")) } },
       Use("set in a task") { cache in
         let result = Mutex<Result<Void, any Error>?>(nil)
@@ -93,9 +88,7 @@ import Testing
     static let others: [Use] = [
       // Enough keys to cover every key group.
       Use("sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
-      Use("increment") { try $0.increment(forKey: "key2") },
       Use("update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
-      Use("remove a prefix") { try $0.removeAll(.prefix("key2")) },
       Use("remove a tag") { try $0.removeAll(.tag("tag2")) },
       Use("batch") { cache in
         try cache.write {

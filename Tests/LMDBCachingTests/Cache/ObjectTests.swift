@@ -102,7 +102,9 @@ final class OneWay: NSObject, NSCoding {
     try cache.close()
   }
 
-  private static var foundationObjects: [any NSObject & NSCoding] {
+  /// The coder's own tests try its objects.
+  @Test func foundationsKeyedArchivesComeBack() throws {
+    let cache = try directory.open { $0.objectCoding.archiving = .keyedArchive }
     let url = URL(string: "https://example.org/a")!
     let request = NSMutableURLRequest(url: url)
     request.httpBody = Data([1, 2])
@@ -110,30 +112,17 @@ final class OneWay: NSObject, NSCoding {
     let signaling = NSMutableURLRequest(url: url)
     signaling.networkServiceType = .networkServiceTypeCallSignaling
     var numbers: [UInt64] = [1, 2, 3, 4, .max]
-    return [
+    let objects: [any NSObject & NSCoding] = [
       URLCredential(user: "u", password: "p", persistence: .permanent),
-      URLResponse(url: url, mimeType: "a/b", expectedContentLength: 3, textEncodingName: "utf-8"),
-      HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: ["A": "b"])!,
-      NSURLRequest(url: url), request, NSAffineTransform(transform: AffineTransform(scale: 2)),
-      signaling, CharacterSet.alphanumerics as NSCharacterSet, CharacterSet.alphanumerics.inverted as NSCharacterSet,
-      CharacterSet(charactersIn: "ab").inverted as NSCharacterSet,
-      CharacterSet(charactersIn: "a"..."z") as NSCharacterSet,
-      CharacterSet(charactersIn: "a"..."z").inverted as NSCharacterSet, NSIndexSet(index: Int.max - 1),
+      HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: ["A": "b"])!, request, signaling,
+      NSAffineTransform(transform: AffineTransform(scale: 2)), NSIndexSet(index: Int.max - 1),
       NSValue(edgeInsets: NSEdgeInsets(top: 1, left: 2, bottom: 3, right: 4)),
       NSValue(bytes: &numbers, objCType: "[5Q]"), NSValue(bytes: &numbers, objCType: "q"),
     ]
-  }
-
-  @Test(arguments: foundationObjects.indices, [ObjectCoding.Archiving.cbor, .keyedArchive])
-  func foundationsObjectsComeBack(_ index: Int, _ archiving: ObjectCoding.Archiving) throws {
-    let cache = try directory.open { $0.objectCoding.archiving = archiving }
-    let object = Self.foundationObjects[index]
-    do throws(CacheError) { try cache.setObject(object, forKey: "object") } catch {
-      // Once Foundation on Linux has archived other sets.
-      #expect(error.code == .encodingFailed && archiving == .keyedArchive && object is NSCharacterSet)
-      return try cache.close()
+    for object in objects {
+      try cache.setObject(object, forKey: "object")
+      #expect(object.isEqual(try cache.withoutMemory.object(forKey: "object")), "\(object)")
     }
-    #expect(object.isEqual(try cache.withoutMemory.object(forKey: "object")))
     try cache.close()
   }
 

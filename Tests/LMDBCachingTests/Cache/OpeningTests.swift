@@ -120,6 +120,13 @@ import Testing
     for change in changes { #expect(errorCode { try directory.open(change) } == .invalidArgument) }
     #expect(directory.names().isEmpty)
     #expect(errorCode { try LMDBCache(directory: URL(string: "https://example.org/")!) } == .invalidArgument)
+    for duration in [Duration.seconds(Int64.max), .nanoseconds(Int64.max)] {
+      let cache = try directory.open { ($0.memory.ageLimit, $0.disk.ageLimit) = (duration, duration) }
+      try cache.set(1, forKey: "old")
+      try cache.disk.trim(to: .limits)
+      #expect(try cache.value(Int.self, forKey: "old") == 1 && cache.withoutMemory.contains("old"))
+      try cache.close()
+    }
     let cache = try directory.open()
     #expect(errorCode { try cache.set(1, forKey: "key", cost: -1) } == .invalidArgument)
     #expect(errorCode { try cache.write { $0.set(1, forKey: "key", cost: -1) } } == .invalidArgument)

@@ -22,11 +22,6 @@ import Testing
     { _ = try $0.setObject(NSString(string: "new"), forKey: "key", if: .absent) },
     { try $0.touch(forKey: "key", expires: .never) }, { try $0.set("new", forKey: "key", expires: .unchanged) },
     { try $0.update(String.self, forKey: "key") { $0 = "new" } },
-    { cache in
-      let entry = try ImportedEntry(
-        key: "key", value: .bytes(Data("new".utf8)), created: nil, lastAccess: nil, expires: 0)
-      _ = try cache.take([entry], replacing: false)
-    },
   ]
 
   let directory = CacheDirectory()

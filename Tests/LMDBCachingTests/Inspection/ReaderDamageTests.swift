@@ -65,35 +65,6 @@ import Testing
     #expect(errorCode { try directory.reader().value(Data.self, forKey: "logged") } == .corruptedRecord)
   }
 
-  /// Files of a process killed after a write.
-  private func killed() throws -> (CacheDirectory, journal: String) {
-    let cache = try directory.open {
-      neverCommitting(&$0)
-      $0.disk.journalSize = 1 << 16
-    }
-    try cache.set("v", forKey: "key")
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    return (crashed, try #require(crashed.journals.first))
-  }
-
-  /// A file longer than any journal is not read. The files are sparse.
-  @Test(arguments: [(0, true), (1, false), (7 << 30, false)])
-  func oversizedJournalsAreIgnored(_ excess: Int, _ isOne: Bool) throws {
-    let (crashed, journal) = try killed()
-    try #require(truncate(crashed.path + "/" + journal, off_t(JournalFile.maximumSize + excess)) == 0)
-    let reader = try crashed.reader()
-    let expected: String? = isOne ? "v" : nil
-    #expect(try reader.value(String.self, forKey: "key") == expected)
-    #expect(try reader.figures().pendingWrites == (isOne ? 1 : 0))
-    #expect(reader.notices == [])
-    // A replay would read the whole file of maximal size.
-    if isOne { return }
-    let reopened = try crashed.open()
-    #expect(try reopened.value(String.self, forKey: "key") == nil)
-    try reopened.close()
-  }
-
   /// Segment sizes and counts in the header, with a valid checksum.
   static let claims: [(size: UInt64, count: UInt64)] = [
     (.max, 1), (0x8000_0000_0000_0000, 2), (0x1000_0000_0000_0000, 16), (0x100_0000, 4), (8, 0), (8, 65), (0, .max),
@@ -101,7 +72,14 @@ import Testing
 
   /// The reader reports the damaged journal and ignores its content; opening the cache sets it aside.
   @Test(arguments: -4..<claims.count) func malformedJournalsAreDamaged(_ index: Int) throws {
-    let (crashed, name) = try killed()
+    let cache = try directory.open {
+      neverCommitting(&$0)
+      $0.disk.journalSize = 1 << 16
+    }
+    try cache.set("v", forKey: "key")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    let name = try #require(crashed.journals.first)
     var journal = crashed.contents(name)
     if index < 0 {
       journal.removeLast([1, 8, 4_096, 1 << 15][-index - 1])

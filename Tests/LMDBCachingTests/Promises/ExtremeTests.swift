@@ -44,25 +44,7 @@ import Testing
 
   // MARK: Times
 
-  static let options = ["every", "lockfor", "memoryage", "diskage"]
   static let durations = ["max-s", "max-ns", "9223372036854775806", "0", "1", "-1", "min-ns", "min-s"]
-
-  /// Values out of an option's range are refused; all others work.
-  @Test(arguments: options, durations) func aDurationOfTheConfiguration(_ option: String, _ word: String) throws {
-    // A limit of zero keeps nothing.
-    let keeps = option == "every" || option == "lockfor" || Int64(word).map { $0 > 1 } ?? word.hasPrefix("max")
-    let kept = keeps ? ProcessScript.Answer.text("v") : .noError
-    for clock in ["", " wall=1700000000000000000"] {
-      let open = "open \(directory.path) \(option)=\(word)\(clock)"
-      let failures = try ProcessScript([
-        (open, .okUnlessRefused(["invalidArgument"])), ("set key v", .ok), ("get key", kept), ("flush", .ok),
-        ("forget", .ok), ("get key", kept), ("setfor brief v 60000000000", .ok), ("trimlimits", .ok),
-        (clock.isEmpty ? "count" : "maintain", .noError), ("get key", kept), ("set key v", .ok), ("close", .ok),
-        (open, .ok), ("get key", kept), ("close", .ok),
-      ]).failures()
-      #expect(failures == [], "\(clock)")
-    }
-  }
 
   @Test(arguments: durations) func aDurationOfACall(_ word: String) throws {
     let lasts = Int64(word).map { $0 > 1 } ?? word.hasPrefix("max")
@@ -107,24 +89,6 @@ import Testing
     try cache.trim(to: .count(1))
     #expect(try cache.entries().map(\.key) == ["new"])
     #expect(try cache.value(String.self, forKey: "new") == "v")
-    try cache.close()
-  }
-
-  @Test func anEntryIsNotOldSinceTheClockWasAhead() throws {
-    let clock = ManualClock()
-    let cache = try directory.open { $0.clock = .manual(clock) }
-    clock.set(clock.now + 24 * Self.hour)
-    try cache.set("v", forKey: "ahead")
-    try cache.flush()
-    clock.set(clock.now - 24 * Self.hour)
-    try cache.set("v", forKey: "now")
-    try cache.flush()
-    try cache.trim(to: .age(.seconds(60)))
-    #expect(try cache.entries().map(\.key) == ["ahead", "now"])
-    // It expires in time, although its last use is in the future.
-    clock.advance(by: .seconds(26 * 3_600))
-    try cache.trim(to: .age(.seconds(60)))
-    #expect(try cache.entries().isEmpty)
     try cache.close()
   }
 }

@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  static let forgeries = otherKeys + lengths + journals + [sparseJournal] + transactions + counts
+  static let forgeries = otherKeys + journals + [sparseJournal] + transactions + counts
 
   @Test(arguments: forgeries) func laterWritesAreKept(_ forgery: Forgery) throws {
     let cache = try ForgedCache()
@@ -47,19 +47,6 @@ import Testing
       for key in [[0xFE], [0xFE] + [UInt8](repeating: 0x6B, count: 510), [0xC3], Array("a".utf8)] as [[UInt8]] {
         try cache.forge(key) { _ in record(other, holdsKey: true) }
       }
-    }
-  }
-
-  /// An entry claims an overflowing length in an empty segment.
-  private static let lengths: [Forgery] = [1 << 32, 1 << 63 - 64, 1 << 63 - 1].map { (length: UInt64) in
-    Forgery("a value of \(length) bytes") { cache in
-      try cache.forge(Array("large".utf8)) { old in
-        var record = old!
-        let place = record.count - 16
-        record.withUnsafeMutableBytes { $0.storeBytes(of: length, toByteOffset: place, as: UInt64.self) }
-        return record
-      }
-      for segment in cache.directory.segments { try Data().write(to: cache.directory.url(segment)) }
     }
   }
 
