@@ -39,17 +39,13 @@ import Testing
     _ harm: Harm, _ isTask: Bool
   ) async throws {
     var cache = try open()
-    if harm == .anotherType {
-      try cache.set("text", forKey: "key")
-    } else {
-      try cache.set(["value of the key": 1], forKey: "key")
-    }
+    try cache.set(["value of the key": 1], forKey: "key")
+    if harm == .anotherType { try cache.set("text", forKey: "key") }
     try await cache.close()
     switch harm {
     case .anotherType: break
     case .bytes: try Intruder(directory: directory).change("key") { $0.payload = [0xFF, 0xFF] }
-    case .format:
-      try Intruder(directory: directory).change("key") { $0.header.format = ArchiveFormat(rawValue: 99) }
+    case .format: try Intruder(directory: directory).change("key") { $0.header.format = ArchiveFormat(rawValue: 99) }
     case .flippedBit:
       directory.damage { data in
         if let place = data.range(of: Data("value of the key".utf8)) { data[place.lowerBound] ^= 1 }
@@ -60,8 +56,7 @@ import Testing
     let before = cache.statistics
     #expect(try await value([String: Int].self, cache, isTask: isTask) { ["loaded": 2] } == ["loaded": 2])
     let statistics = cache.statistics
-    #expect(statistics.misses == before.misses + 1)
-    #expect(statistics.memoryHits + statistics.diskHits == before.memoryHits + before.diskHits)
+    #expect(statistics.misses == before.misses + 1 && statistics.diskHits == before.diskHits)
     cache.memory.removeAll()
     #expect(try cache.value([String: Int].self, forKey: "key") == ["loaded": 2])
     #expect(try await value([String: Int].self, cache, isTask: isTask) { throw Failure() } == ["loaded": 2])
