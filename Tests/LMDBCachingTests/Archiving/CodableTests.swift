@@ -94,19 +94,4 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "key") == 1 && cache.count == 1)
     try cache.close()
   }
-
-  @Test func whatCannotBeDecodedIsAnErrorAndStays() throws {
-    let cache = try directory.open()
-    try cache.set([1: "x"], forKey: "key")
-    cache.memory.removeAll()
-    #expect(errorCode { try cache.value(Unencodable.self, forKey: "key") } == .decodingFailed)
-    #expect(errorCode { try cache.value(Colour.self, forKey: "key") } == .typeMismatch)
-    try cache.set("blue", forKey: "colour")
-    #expect(errorCode { try cache.value(Colour.self, forKey: "colour") } == .decodingFailed)
-    #expect(try cache.value(String.self, forKey: "colour") == "blue")
-    #expect(try cache.count == 2)
-    try cache.close()
-  }
-
-  enum Colour: String, Codable { case red }
 }

@@ -1,5 +1,3 @@
-import Dispatch
-import Logging
 import TestSupport
 import Testing
 
@@ -39,21 +37,6 @@ import Testing
     #expect(Int(child.run("counter commits") ?? "") ?? 0 > 0)
     expect("counter committed_writes", "110")
     expect("gauge entries", "none")
-    child.end()
-  }
-
-  @Test func nothingPilesUpBehindAHandlerThatHangs() throws {
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path)") == "ok")
-    #expect(child.run("stall") == "ok")
-    #expect(child.run("loads key 10100 1") == "10100")
-    #expect(child.run("resume") == "ok")
-    #expect(child.run("close") == "ok")
-    #expect(child.run("counter loads") == "10100")
-    let times = try #require(child.run("timer load_duration").flatMap { Int($0) })
-    #expect(times > 9_000)
-    // The stalled call, and those queued behind it.
-    #expect(times <= 10_001)
     child.end()
   }
 }

@@ -115,28 +115,6 @@ import Testing
     try await cache.close()
   }
 
-  @Test(arguments: [1, 4]) func theLastValueIsNeverMissed(_ observers: Int) async throws {
-    let cache = try directory.open()
-    let last = 3_000
-    try cache.set(0, forKey: "key")
-    let tasks = (0..<observers).map { _ in
-      Task {
-        var seen: [Int] = []
-        for try await value in cache.observe(Int.self, forKey: "key").values {
-          seen.append(value ?? -1)
-          if value == last { break }
-        }
-        return seen
-      }
-    }
-    inBackground(DispatchGroup()) { for number in 1...last { try? cache.set(number, forKey: "key") } }
-    for task in tasks {
-      let seen = try await task.value
-      #expect(seen.last == last && seen == seen.sorted(), "\(seen)")
-    }
-    try await cache.close()
-  }
-
   @Test func itEndsWithItsTaskAndItsCache() async throws {
     var cache: LMDBCache? = try directory.open()
     let values = cache!.observe(Int.self, forKey: "key").values

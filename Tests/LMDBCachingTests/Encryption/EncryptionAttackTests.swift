@@ -44,11 +44,7 @@
         ("object", { _ = try cache.object(forKey: key) }),
         ("snapshot", { try cache.read { _ = try $0.value(Data.self, forKey: key) } }),
       ]
-      for (name, read) in ways {
-        for _ in 0..<2 {
-          #expect(errorCode(read) == code, "\(name)", sourceLocation: sourceLocation)
-        }
-      }
+      for (name, read) in ways { #expect(errorCode(read) == code, "\(name)", sourceLocation: sourceLocation) }
       #expect(try cache.contains(key), sourceLocation: sourceLocation)
       try cache.close()
     }
@@ -106,10 +102,6 @@
         $0.payload[0] = 0
       }
       try expect(.decodingFailed, mirror, encryption())
-      try intruder.put(original, "key")
-      let cache = try open(mirror, encryption())
-      #expect(try cache.value(forKey: "key") == Self.secret)
-      try cache.close()
     }
 
     @Test(
@@ -118,6 +110,9 @@
       ] as [@Sendable (inout RecordHeader) -> Void])
     func theHeaderIsAuthenticated(_ change: @Sendable (inout RecordHeader) -> Void) throws {
       try fill(encryption())
+      // Of another entry.
+      try intruder.put(intruder.record("key"), "other")
+      try expect(.decodingFailed, encryption(), key: "other")
       try intruder.change("key") { change(&$0.header) }
       try expect(.decodingFailed, encryption())
     }
@@ -153,12 +148,6 @@
         try intruder.change("key") { $0.payload = Array(original.payload[..<length]) }
         try expect(.decodingFailed, encryption())
       }
-    }
-
-    @Test func aValueIsOfOneEntry() throws {
-      try fill(encryption())
-      try intruder.put(intruder.record("key"), "other")
-      try expect(.decodingFailed, encryption(), key: "other")
     }
 
     @Test func aRequiredTransformChangesEveryValue() throws {

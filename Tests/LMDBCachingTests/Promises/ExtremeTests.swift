@@ -7,8 +7,6 @@ import Testing
 @Suite struct ExtremeTests {
   let directory = CacheDirectory()
 
-  // MARK: Sizes and costs
-
   @Test func theLongestKeyAndValue() throws {
     let failures = try ProcessScript([
       ("open \(directory.path)", .ok), ("set stays v", .ok), ("key \(16 << 20) k", .ok),
@@ -18,28 +16,6 @@ import Testing
       ("close", .ok),
     ]).failures(within: 120)
     #expect(failures == [])
-  }
-
-  /// Costs whose sum overflows 64 bits.
-  @Test(arguments: [1, 2, 5]) func theSumOfCostsComesBackFromItsGreatestValue(_ count: Int) throws {
-    var cache = try directory.open()
-    for index in 0..<count { try cache.set("a", forKey: "a\(index)", cost: .max) }
-    try cache.set("b", forKey: "b", cost: 10)
-    #expect(try cache.totalCost == .max)
-    try cache.flush()
-    for index in 1..<count {
-      // Removes one, or makes it cheap.
-      if index.isMultiple(of: 2) { try cache.removeValue(forKey: "a\(index)") }
-      if !index.isMultiple(of: 2) { try cache.set("a", forKey: "a\(index)", cost: 0) }
-      #expect(try cache.totalCost == .max, "after \(index)")
-    }
-    // The oldest goes, and the others fit.
-    try cache.trim(to: .cost(100))
-    #expect(try cache.totalCost == 10 && cache.memory.totalCost == 10)
-    try cache.close()
-    cache = try directory.open()
-    #expect(try cache.totalCost == 10 && cache.value(String.self, forKey: "b") == "b")
-    try cache.close()
   }
 
   // MARK: Times
