@@ -132,16 +132,13 @@ import Testing
     try fill(cache)
     let place = places.url("cache")
     try await makeOther(place)
+    func open() -> LMDBCache? {
+      try? LMDBCache(directory: place, configuration: CacheDirectory.configuration().withoutMemory)
+    }
     // One that is open at the beginning is tried by the tool.
     var late: LMDBCache?
     #expect {
-      try restore(to: place) { options in
-        options.progress = {
-          if $0 == 100 {
-            late = try? LMDBCache(directory: place, configuration: CacheDirectory.configuration().withoutMemory)
-          }
-        }
-      }
+      try restore(to: place) { $0.progress = { if $0 == 100 { late = open() } } }
     } throws: { ($0 as? CacheError)?.code == .busy }
     let found = try late.map { try $0.value(String.self, forKey: "old") }
     #expect(found == "old")
@@ -176,15 +173,12 @@ import Testing
       if found == new {
         let others = try places.names().filter { $0 != "cache" }.map { try contents(places.url($0)) }
         #expect(others.contains(old), "\(call) \(first): \(result)")
-        try FileManager.default.removeItem(at: place)
-        for name in places.names() { try FileManager.default.removeItem(at: places.url(name)) }
-        try await makeOther(place)
-        old = try contents(place)
       } else if call != "unlinkat" {
         #expect(places.names() == ["cache"], "\(call) \(first): \(result)")
-      } else {
-        for name in places.names() where name != "cache" { try FileManager.default.removeItem(at: places.url(name)) }
       }
+      for name in places.names() { try FileManager.default.removeItem(at: places.url(name)) }
+      try await makeOther(place)
+      old = try contents(place)
     }
   }
 }

@@ -55,8 +55,7 @@ import Testing
     // A reused process identifier counts as a new process.
     let reused = Reading(seconds: 104, sets: 4, published: 104, opened: 103, identifier: 2)
     let other = meter.update(with: reused.activity)
-    #expect(other.rate(\.sets) == 4)
-    #expect(other.processes.map(\.identifier) == [2])
+    #expect(other.rate(\.sets) == 4 && other.processes.map(\.identifier) == [2])
   }
 
   /// With any clock values, intervals are positive and counts are not negative.

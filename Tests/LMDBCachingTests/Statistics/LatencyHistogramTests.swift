@@ -11,8 +11,7 @@ import Testing
     var end = 16
     for bucket in 0..<LatencyHistogram.bucketCount {
       let (start, length) = LatencyHistogram.range(ofBucket: bucket)
-      #expect(start == end)
-      #expect(length * 8 > start && length * 4 <= start)
+      #expect(start == end && length * 8 > start && length * 4 <= start)
       #expect(LatencyHistogram.bucket(nanoseconds: Int64(start)) == bucket)
       #expect(LatencyHistogram.bucket(nanoseconds: Int64(start + length - 1)) == bucket)
       end = start + length
