@@ -64,8 +64,7 @@ struct TransformTests {
   @Test func failuresKeepWhatIsThere() throws {
     var cache = try open([Shift(identifier: 130)])
     let error = #expect(throws: CacheError.self) { try cache.set(1, forKey: "refused") }
-    #expect(error?.code == .encodingFailed && (error?.underlying as? ValueTransformError)?.description == "refused")
-    #expect("\(error!)".hasSuffix("(refused)"))
+    #expect(error?.code == .encodingFailed && error.map { "\($0)".hasSuffix("(refused)") } == true)
     #expect(errorCode { try cache.write { $0.set(1, forKey: "refused") } } == .encodingFailed)
     #expect(try cache.count == 0)
     try cache.set("text", forKey: "key")
@@ -77,7 +76,6 @@ struct TransformTests {
       cache = try open(transforms)
       #expect(errorCode { try cache.value(String.self, forKey: "key") } == code)
       #expect(errorCode { try cache.withBytes(forKey: "key") { _ in } } == code)
-      #expect(errorCode { try cache.read { try $0.value(String.self, forKey: "key") } } == code)
       #expect(try cache.contains("key") && cache.count == 1)
       try cache.close()
     }

@@ -77,7 +77,6 @@ import Testing
     #expect(try await masked.read { try $0.value(String.self, forKey: "key") } == Self.secret)
     #expect(try masked.values(String.self, forKeys: ["key"]) == [Self.secret])
     #expect(errorCode { try plain.value(String.self, forKey: "key") } == .missingTransform)
-    #expect(errorCode { try plain.values(String.self, forKeys: ["key"]) } == .missingTransform)
     for cache in caches { try await cache.close() }
   }
 

@@ -39,8 +39,8 @@ import Testing
     var statistics = Self.statistics()
     statistics.name = name
     let read = try #require(StatisticsBlock.read(StatisticsBlock.bytes(statistics, number: 1), identifier: 7))
-    #expect(name.hasPrefix(read.statistics.name) && read.statistics.name.utf8.count <= 64)
-    #expect(read.statistics.name == name || name.utf8.count > 64)
+      .statistics
+    #expect(name.hasPrefix(read.name) && read.name.utf8.count <= 64 && (read.name == name || name.utf8.count > 64))
   }
 
   /// A torn read combines two publications.
