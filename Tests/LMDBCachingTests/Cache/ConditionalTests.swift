@@ -171,16 +171,15 @@ import Testing
     try cache.set("a short text", forKey: "key of the short one")
     try cache.set(Data(repeating: 7, count: 100_000), forKey: "key of the long one")
     try cache.close()
-    var file = directory.contents("data.mdb")
-    var end = 0
-    for key in ["key of the short one", "key of the long one"] {
-      end = 0
-      while let place = file.range(of: Data(key.utf8), in: end..<file.count) {
-        file[place.upperBound + RecordHeader.baseSize + 4] ^= 1
-        end = place.upperBound
+    directory.damage { file in
+      for key in ["key of the short one", "key of the long one"] {
+        var end = 0
+        while let place = file.range(of: Data(key.utf8), in: end..<file.count) {
+          file[place.upperBound + RecordHeader.baseSize + 4] ^= 1
+          end = place.upperBound
+        }
       }
     }
-    directory.write(file, to: "data.mdb")
     let child: ChildProcess?
     (cache, child) = try open(company)
     for key in ["key of the short one", "key of the long one"] {

@@ -94,26 +94,4 @@ import Testing
     let errors = logged("loaded value not stored")
     #expect(errors.count == 3 && errors.allSatisfy { $0.level == .error })
   }
-
-  @Test(arguments: [false, true]) func loadsAreCountedAndTimed(_ isTask: Bool) async throws {
-    let clock = ManualClock()
-    let cache = try open { $0.clock = .manual(clock) }
-    await #expect(throws: Failure.self) {
-      try await value(Int.self, cache, isTask: isTask) {
-        clock.advance(by: .seconds(2))
-        throw Failure()
-      }
-    }
-    for _ in 0..<2 {
-      #expect(
-        try await value(Int.self, cache, isTask: isTask) {
-          clock.advance(by: .seconds(3))
-          return 1
-        } == 1)
-    }
-    let statistics = cache.statistics
-    #expect(statistics.loads == 2 && statistics.failedLoads == 1 && statistics.loadTime == .seconds(5))
-    #expect(statistics.misses == 2 && statistics.hitRatio == 1.0 / 3)
-    try await cache.close()
-  }
 }

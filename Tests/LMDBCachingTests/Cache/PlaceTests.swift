@@ -36,17 +36,6 @@
       try directory.open().close()
     }
 
-    @Test(arguments: [("nfs4", true), ("cifs", true), ("fuse.sshfs", true), ("ext4", false), ("overlay", false)])
-    func fileSystemsOfOtherMachinesAreKnown(_ type: String, _ isRemote: Bool) {
-      let mounts = """
-        22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-        40 22 0:44 / /mnt/share rw,relatime shared:7 master:3 - \(type) server:/export rw,vers=4.2
-        41 22 0:45 / /proc rw - proc proc rw
-        """
-      #expect(Directory.isRemote(device: "0:44", mountInfo: Array(mounts.utf8)) == isRemote)
-      for device in ["8:1", "9:9"] { #expect(!Directory.isRemote(device: device, mountInfo: Array(mounts.utf8))) }
-    }
-
     @Test(arguments: Durability.allCases) func anotherDurabilityIsRefused(_ durability: Durability) throws {
       let cache = try directory.open { $0.durability = durability }
       try cache.set("v", forKey: "key")

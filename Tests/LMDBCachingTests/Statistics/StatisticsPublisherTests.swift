@@ -84,23 +84,6 @@ import Testing
     #expect(try read().processes.first?.statistics.memoryHits == 1)
   }
 
-  @Test func cachesOnOneDirectoryAreOneProcess() throws {
-    let (first, second) = (try open(), try open())
-    try first.set("a", forKey: "a")
-    try second.set("b", forKey: "b")
-    try second.flush()
-    _ = try second.value(String.self, forKey: "b")
-    try second.close()
-    _ = try first.value(String.self, forKey: "a")
-    try makeRound(first)
-    let processes = try read().processes
-    #expect(processes.count == 1)
-    #expect(processes.first?.statistics.sets == 2)
-    // A closed memory tier's counters still count; its contents do not.
-    #expect(processes.first?.statistics.memoryHits == 2)
-    #expect(processes.first?.memoryCount == 1)
-  }
-
   /// An unrelated file or link at the folder's path is kept. The table of faults tries calls that fail.
   @Test(arguments: [false, true]) func obstaclesCostTheStatistics(_ isLink: Bool) throws {
     try open().close()
