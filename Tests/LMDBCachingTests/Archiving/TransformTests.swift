@@ -49,9 +49,7 @@ struct TransformTests {
     try cache.write { $0.set(data, forKey: "batch") }
     for _ in 0..<2 {
       cache.memory.removeAll()
-      #expect(try cache.value(forKey: "data") == data)
-      #expect(try cache.value(forKey: "untouched") == untouched)
-      #expect(try cache.value(forKey: "batch") == data)
+      #expect(try cache.values(Data.self, forKeys: ["data", "untouched", "batch"]) == [data, untouched, data])
       #expect(try cache.withBytes(forKey: "data") { $0.withUnsafeBytes { Data($0) } } == data)
       #expect(try cache.read { try $0.value(forKey: "batch") } == data)
       try cache.close()

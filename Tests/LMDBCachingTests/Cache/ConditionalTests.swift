@@ -57,10 +57,6 @@ import Testing
       Use("set in the disk tier") { try $0.withoutMemory.set(1, forKey: "key") },
       Use("set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
       Use("set if absent") { _ = try $0.set(1, forKey: "key", if: .absent) },
-      Use("set of a version") { cache in
-        let version = try #require(try cache.entry(forKey: "key")).version
-        _ = try cache.set(1, forKey: "key", if: .version(version))
-      },
       Use("remove") { try $0.removeValue(forKey: "key") },
       Use("increment") { try $0.increment(forKey: "key") },
       Use("touch") { try $0.touch(forKey: "key", expires: .never) },
@@ -72,17 +68,6 @@ import Testing
       Use("removeAll") { try $0.removeAll() },
       Use("remove a tag") { try $0.removeAll(.tag("tag")) },
       Use("batch of a prefix") { try $0.write { $0.removeAll(.prefix("ke")) } },
-      Use("set in a task") { cache in
-        let result = Mutex<Result<Void, any Error>?>(nil)
-        let isDone = DispatchSemaphore(value: 0)
-        Task {
-          let outcome = Result { try cache.set(1, forKey: "key") }
-          result.withLock { $0 = outcome }
-          isDone.signal()
-        }
-        isDone.wait()
-        try result.withLock { $0 }?.get()
-      },
     ]
 
     static let others: [Use] = [

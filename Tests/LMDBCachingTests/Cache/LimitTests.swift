@@ -38,8 +38,7 @@ import Testing
       #expect(try cache.count == (isUnlimited ? 6 : 4))
       for index in 0..<6 { try cache.set(index, forKey: key(index), cost: 100 << 20) }
       #expect(cache.memory.count == (isUnlimited ? 6 : 2))
-      #expect(
-        (cache.memory.countLimit == .max) == isUnlimited && (cache.disk.countLimit == .max) == isUnlimited)
+      #expect((cache.memory.countLimit == .max) == isUnlimited && (cache.disk.countLimit == .max) == isUnlimited)
       try cache.removeAll()
       try cache.close()
     }
@@ -136,9 +135,7 @@ import Testing
   // MARK: Eviction
 
   @Test func aLimitThatIsFarExceededIsKeptAtOnce() throws {
-    let cache = try open {
-      $0.disk.countLimit = 50; $0.disk.groupCommitInterval = .zero
-    }
+    let cache = try open { ($0.disk.countLimit, $0.disk.groupCommitInterval) = (50, .zero) }
     for index in 0..<500 { try cache.set(index, forKey: key(index)) }
     try cache.flush()
     #expect(try eventually { try cache.count <= 55 })

@@ -31,9 +31,7 @@ import Testing
     try cache.flush()
     try cache.removeAll(.tag("3"))
     #expect(try eventually { try cache.count == 900 })
-    #expect(cache.statistics.diskEvictions == 0 && cache.statistics.expirations == 0)
-    #expect(try cache.store.database.valueUsage().bytes == 0)
-    for index in 0..<1_000 { #expect(try cache.value(Int.self, forKey: "\(index)") == (index % 10 == 3 ? nil : index)) }
+    #expect(try cache.statistics.diskEvictions == 0 && cache.store.database.valueUsage().bytes == 0)
     // A trim sweeps too, for any goal.
     try cache.removeAll(.tag("4"))
     try cache.disk.trim(to: .count(850))

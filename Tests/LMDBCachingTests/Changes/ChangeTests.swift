@@ -25,7 +25,7 @@ import Testing
     try cache.withoutMemory.set(2, forKey: "a2")
     try other.set(3, forKey: "a3")
     try cache.setObject(NSString("4"), forKey: "a4")
-    try cache.set(String(repeating: "5", count: 5_000), forKey: "a5")
+    try cache.set(Self.long, forKey: "a5")
     #expect(changes.taken() == (1...5).map { .set(key: "a\($0)") })
     try cache.removeValue(forKey: "a1")
     try cache.withoutMemory.removeValue(forKey: "a2")
@@ -79,7 +79,7 @@ import Testing
     try cache.close()
   }
 
-  static let long = String(repeating: "long", count: 200)
+  static let long = String(repeating: "long", count: 300)
 
   static let boundaries: [(prefix: String, inside: [String], outside: [String])] = [
     ("", ["", "a", long, "é"], []), (long, [long, long + "x"], ["long"]),

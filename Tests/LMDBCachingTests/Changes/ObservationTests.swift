@@ -44,8 +44,6 @@ import Testing
     var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     for number in 1...1_000 { try cache.set(number, forKey: "key") }
     #expect(try await values.next() == 1_000)
-    for number in 1...1_000 { try cache.set(-number, forKey: "key") }
-    #expect(try await values.next() == -1_000)
     try cache.set(5, forKey: "key")
     #expect(try await values.next() == 5)
     try await cache.close()
@@ -55,12 +53,8 @@ import Testing
     let cache = try directory.open()
     try cache.set("text", forKey: "key")
     var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
-    do {
-      _ = try await values.next()
-      Issue.record("a text is no number")
-    } catch {
-      #expect(error.code == .typeMismatch)
-    }
+    let error = await #expect(throws: CacheError.self) { try await values.next() }
+    #expect(error?.code == .typeMismatch)
     try cache.set(1, forKey: "key")
     #expect(try await values.next() == 1)
     try await cache.close()

@@ -66,15 +66,14 @@
       try cache.close()
     }
 
-    @Test(arguments: [false, true], Place.allCases)
-    func loadsAndTouchesKeepValuesReadable(withAnotherProcess: Bool, _ place: Place) throws {
+    @Test(arguments: Company.allCases, Place.allCases)
+    func loadsAndTouchesKeepValuesReadable(_ company: Company, _ place: Place) throws {
       let clock = ManualClock()
       let cache = try directory.open {
         $0.clock = .manual(clock)
         $0.valueTransforms = [encryption()]
       }
-      let other = withAnotherProcess ? try cacheProcess() : nil
-      if let other { #expect(other.run("open \(directory.path)") == "ok") }
+      let child = try company.join(directory)
       var options = LoadOptions(lifetime: .seconds(10))
       options.failSafe = .seconds(100)
       options.absenceLifetime = .seconds(1_000)
@@ -98,7 +97,7 @@
         try place.settle(cache)
       }
       #expect(cache.statistics.loads == 5)
-      other?.end()
+      child?.end()
       try cache.close()
     }
 

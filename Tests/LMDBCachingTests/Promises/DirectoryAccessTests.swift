@@ -38,9 +38,7 @@ import Testing
   @Test func aNewDirectoryIsItsOwnersAlone() throws {
     let outcome = try BoundedProcess.run(
       "CacheTestProcess",
-      input: [
-        "umask 0", "open \(directory.path)/made", "set key v", "big large 2000000", "flush", "close", "exit",
-      ])
+      input: ["umask 0", "open \(directory.path)/made", "set key v", "big large 2000000", "flush", "close", "exit"])
     #expect(outcome.answers == ["ok", "ok", "ok", "ok", "ok", "ok"])
     let made = directory.path + "/made"
     let names = try FileManager.default.subpathsOfDirectory(atPath: made)

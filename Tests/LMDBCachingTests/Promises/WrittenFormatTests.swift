@@ -50,8 +50,8 @@ import Testing
       #expect(try reader.entry(forKey: key) == nil, "\(key)")
     }
     var keys: [String] = []
-    try reader.forEachPage { entries in
-      keys += entries.map(\.key)
+    try reader.forEachPage {
+      keys += $0.map(\.key)
       return true
     }
     #expect(keys.sorted() == CacheFixture.values.map(\.key).sorted())
