@@ -74,7 +74,6 @@ import Testing
       // Enough keys to cover every key group.
       Use("sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
       Use("update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
-      Use("remove a tag") { try $0.removeAll(.tag("tag2")) },
       Use("batch") { cache in
         try cache.write {
           $0.set(1, forKey: "other")

@@ -1,7 +1,5 @@
 import Foundation
-import LMDB
 import LMDBCaching
-import Platform
 import TestSupport
 import Testing
 

@@ -117,7 +117,10 @@ import Testing
     #expect(directory.names().isEmpty)
     #expect(errorCode { try LMDBCache(directory: URL(string: "https://example.org/")!) } == .invalidArgument)
     for duration in [Duration.seconds(Int64.max), .nanoseconds(Int64.max)] {
-      let cache = try directory.open { ($0.memory.ageLimit, $0.disk.ageLimit) = (duration, duration) }
+      let cache = try directory.open {
+        $0.memory.ageLimit = duration
+        $0.disk.ageLimit = duration
+      }
       try cache.set(1, forKey: "old")
       try cache.disk.trim(to: .limits)
       #expect(try cache.value(Int.self, forKey: "old") == 1 && cache.withoutMemory.contains("old"))

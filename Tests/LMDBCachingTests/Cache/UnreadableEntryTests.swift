@@ -93,7 +93,6 @@ import Testing
     #expect(errorCode { try cache.value(Added.self, forKey: "key") } == .typeMismatch)
     #expect(errorCode { try cache.value(OtherKind.self, forKey: "key") } == .typeMismatch)
     #expect(errorCode { try cache.value(LostCase.self, forKey: "key") } == .decodingFailed)
-    #expect(try cache.value(Original.self, forKey: "key")?.age == 36)
     #expect(try await cache.value(forKey: "key") { _ in Added(name: "Ada", theme: "light") }.theme == "light")
     #expect(try cache.value(Added.self, forKey: "key")?.theme == "light")
   }

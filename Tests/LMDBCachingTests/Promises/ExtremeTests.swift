@@ -18,8 +18,6 @@ import Testing
     #expect(failures == [])
   }
 
-  // MARK: Times
-
   static let durations = ["max-s", "max-ns", "9223372036854775806", "0", "1", "-1", "min-ns", "min-s"]
 
   @Test(arguments: durations) func aDurationOfACall(_ word: String) throws {
@@ -45,11 +43,9 @@ import Testing
     }
   }
 
-  // MARK: Wall clocks that are set. The trial `clock-jumps` sets them at random
-
   static let hour: Int64 = 3_600_000_000_000
 
-  /// The order of use does not depend on the wall clock.
+  /// The order of use does not depend on the wall clock. The trial `clock-jumps` sets it at random.
   @Test(arguments: [-hour, -24 * hour], [Int.max, 0])
   func theLastWrittenIsNotTheLeastRecentlyUsed(_ jump: Int64, _ memoryLimit: Int) throws {
     let clock = ManualClock()
@@ -62,8 +58,7 @@ import Testing
     clock.set(clock.now + jump)
     try cache.set("v", forKey: "new")
     try cache.trim(to: .count(1))
-    #expect(try cache.entries().map(\.key) == ["new"])
-    #expect(try cache.value(String.self, forKey: "new") == "v")
+    #expect(try cache.entries().map(\.key) == ["new"] && cache.value(String.self, forKey: "new") == "v")
     try cache.close()
   }
 }

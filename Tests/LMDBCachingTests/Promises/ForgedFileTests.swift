@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  static let forgeries = otherKeys + journals + [sparseJournal] + transactions + counts
+  static let forgeries: [Forgery] = [otherKeys, journals, [sparseJournal], transactions, counts].flatMap(\.self)
 
   @Test(arguments: forgeries) func laterWritesAreKept(_ forgery: Forgery) throws {
     let cache = try ForgedCache()
@@ -29,9 +29,7 @@ import Testing
 
   // MARK: Entries
 
-  private static func record(
-    _ key: [UInt8], stamp: UInt64 = 1, cost: Int = 10, holdsKey: Bool = false
-  ) -> [UInt8] {
+  private static func record(_ key: [UInt8], stamp: UInt64 = 1, cost: Int = 10, holdsKey: Bool) -> [UInt8] {
     key.withUnsafeBytes { key in
       Array("forged".utf8).withUnsafeBytes { value in
         UntrustedBytes.record(
@@ -60,6 +58,8 @@ import Testing
     (1, key, record(key, stamp: stamp, cost: cost, holdsKey: !(1...511 ~= key.count)), stamp)
   }
 
+  private static let descending: [Frame] = (0..<20).map { put(Array("a".utf8), .max - UInt64($0) * 0x100) }
+
   private static func place(_ frames: [Frame], in cache: ForgedCache) {
     cache.directory.write(
       Data(UntrustedBytes.journal(frames, identifier: 7)), to: "journals/0000000000000007.journal")
@@ -67,7 +67,7 @@ import Testing
 
   private static let journals: [Forgery] =
     ([
-      ("stamps that go down", (0..<20).map { put(Array("a".utf8), .max - UInt64($0) * 0x100) }),
+      ("stamps that go down", descending),
       ("a long key", [put([UInt8](repeating: 0x6B, count: 10_000), 1 << 62)]),
       ("the greatest costs", (0..<5).map { put(Array("k\($0)".utf8), 1 << 62, cost: .max) }),
       (

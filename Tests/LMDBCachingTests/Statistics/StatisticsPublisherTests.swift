@@ -63,8 +63,7 @@ import Testing
     let later = try TreeImage(directory.path)
     #expect(image.losses(in: later) == [] && image.additions(in: later) == [])
     try cache.close()
-    #expect(try read().processes.isEmpty)
-    #expect(files.isEmpty)
+    #expect(try read().processes.isEmpty && files.isEmpty)
   }
 
   @Test func nothingIsWrittenWhileNothingChanges() throws {
