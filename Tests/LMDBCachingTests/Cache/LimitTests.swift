@@ -185,7 +185,7 @@ import Testing
   /// What remains; `nil`: no such limit.
   typealias Shortage = (count: Int, cost: Int, missing: Int, leftCount: Int?, leftCost: Int?)
 
-  /// Of 1,000 MiB in use. Costs may be bytes, counts or large, and few entries or none may have one. At least one goes.
+  /// 1,000 MiB are in use. Costs may be bytes, counts or large; few entries or none may have one. At least one goes.
   static let shortages: [Shortage] = [
     (10_000, 1_000 << 20, 1 << 20, nil, 999 << 20), (10_000, 10_000, 1 << 20, nil, 9_990),
     (10_000, .max, 500 << 20, nil, Int.max / 2), (10_000, 1, 1 << 20, 9_990, nil), (10, 10, 1, nil, 9),

@@ -62,6 +62,7 @@ import Testing
     // Keys whose digests are stored.
     let long = String(repeating: "long", count: 300)
     try cache.set("1", forKey: long)
+    try cache.flush()
     #expect(try changes(follower) == [.set(key: long)])
     try cache.removeValue(forKey: long)
     try cache.flush()

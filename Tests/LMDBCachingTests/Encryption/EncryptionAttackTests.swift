@@ -110,7 +110,7 @@
       ] as [@Sendable (inout RecordHeader) -> Void])
     func theHeaderIsAuthenticated(_ change: @Sendable (inout RecordHeader) -> Void) throws {
       try fill(encryption())
-      // Of another entry.
+      // A value belongs to one entry.
       try intruder.put(intruder.record("key"), "other")
       try expect(.decodingFailed, encryption(), key: "other")
       try intruder.change("key") { change(&$0.header) }

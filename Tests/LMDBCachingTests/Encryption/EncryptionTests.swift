@@ -36,7 +36,7 @@
       cache = try open(encryption(algorithm))
       for (key, value) in values { #expect(try cache.value(forKey: key) == value) }
       try cache.close()
-      // What was only encrypted is read by a cache that also compresses, before it encrypts.
+      // A cache that also compresses, before it encrypts, reads earlier values.
       cache = try open(ZstandardCompression(), encryption(algorithm))
       let text = [String(repeating: "all work and no play ", count: 1_000)]
       try cache.set(text, forKey: "text")
