@@ -49,37 +49,6 @@ import Testing
     try cache.close()
   }
 
-  func put(_ bytes: Data, _ format: ArchiveFormat, forKey key: String, in cache: LMDBCache) throws {
-    try bytes.withBytes { (bytes) throws(CacheError) in
-      try CacheKey.with(key) { (key) throws(CacheError) in
-        let store = cache.store
-        let header = try store.header(for: key, format, bytes, expires: 0, cost: nil)
-        _ = try store.put(key, header: header, payload: bytes, through: .none, by: nil)
-      }
-    }
-  }
-
-  @Test func damagedArchivesAreErrorsAndStay() throws {
-    let cache = try directory.open()
-    try put(Data([0x9F, 1]), .cbor, forKey: "key", in: cache)
-    for _ in 0..<2 {
-      #expect(errorCode { try cache.value([Int?].self, forKey: "key") } == .decodingFailed)
-      #expect(errorCode { try cache.value(User.self, forKey: "key") } == .decodingFailed)
-    }
-    try put(Data([1]), ArchiveFormat(rawValue: 200), forKey: "key", in: cache)
-    #expect(errorCode { try cache.value(User.self, forKey: "key") } == .typeMismatch)
-    let archive = try NSKeyedArchiver.archivedData(
-      withRootObject: Note(title: "t", count: 1), requiringSecureCoding: true)
-    var random = SeededRandom(1)
-    let lengths = [0, 1, 8, archive.count / 2, archive.count - 1]
-    for bytes in lengths.map({ archive.prefix($0) }) + (0..<5).map({ _ in Data(random.bytes(200)) }) {
-      try put(bytes, .keyedArchive, forKey: "key", in: cache)
-      #expect(errorCode { try cache.object(forKey: "key") } == .decodingFailed)
-    }
-    #expect(try cache.count == 1)
-    try cache.close()
-  }
-
   final class Cycle: Codable, Sendable {
     let child: [String: Cycle]
     init(from decoder: any Decoder) throws { child = [:] }
@@ -92,13 +61,8 @@ import Testing
 
   @Test func aCycleIsAnErrorWithItsPath() throws {
     let cache = try directory.open()
-    do throws(CacheError) {
-      try cache.set(Cycle(), forKey: "cycle")
-      Issue.record("A cycle has been encoded.")
-    } catch {
-      #expect(error.code == .encodingFailed)
-      #expect("\(error)".contains("[0].self[0].self") && "\(error)".contains("cycle of references"))
-    }
+    let error = #expect(throws: CacheError.self) { try cache.set(Cycle(), forKey: "cycle") }
+    #expect(error?.code == .encodingFailed && error.map { "\($0)".contains("[0].self[0].self") } == true)
     #expect(try cache.count == 0)
     try cache.close()
   }
@@ -114,8 +78,6 @@ import Testing
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
     #expect(errorCode { try cache.set(Unencodable(), forKey: "key") } == .encodingFailed)
-    #expect(errorCode { try cache.withoutMemory.set(Unencodable(), forKey: "key") } == .encodingFailed)
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
     let code = errorCode {
       try cache.write { batch in
         batch.set(2, forKey: "key")
@@ -124,23 +86,7 @@ import Testing
       }
     }
     #expect(code == .encodingFailed)
-    #expect(try cache.value(Int.self, forKey: "key") == 1)
-    #expect(try cache.count == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == 1 && cache.count == 1)
     try cache.close()
   }
-
-  @Test func whatCannotBeDecodedIsAnErrorAndStays() throws {
-    let cache = try directory.open()
-    try cache.set([1: "x"], forKey: "key")
-    cache.memory.removeAll()
-    #expect(errorCode { try cache.value(Unencodable.self, forKey: "key") } == .decodingFailed)
-    #expect(errorCode { try cache.value(Colour.self, forKey: "key") } == .typeMismatch)
-    try cache.set("blue", forKey: "colour")
-    #expect(errorCode { try cache.value(Colour.self, forKey: "colour") } == .decodingFailed)
-    #expect(try cache.value(String.self, forKey: "colour") == "blue")
-    #expect(try cache.count == 2)
-    try cache.close()
-  }
-
-  enum Colour: String, Codable { case red }
 }

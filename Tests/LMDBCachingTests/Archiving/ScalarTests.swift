@@ -4,31 +4,26 @@ import Testing
 
 @testable import LMDBCaching
 
+/// Every standard type in its own format, and reads as another type.
 @Suite struct ScalarTests {
   let directory = CacheDirectory()
 
-  /// Stores values and reads them from every tier; the comparison treats NaN as equal.
+  /// Stores values and reads them from both tiers; the comparison treats NaN as equal.
   func check<V: Codable & Sendable>(
     _ values: [V], _ format: ArchiveFormat, by same: (V, V) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let directory = CacheDirectory()
-    for place in Place.allCases {
-      let cache = try directory.open(neverCommitting)
-      for value in values {
-        try cache.set(value, forKey: "key")
-        try place.settle(cache)
-        try cache.write { $0.set(value, forKey: "batch") }
-        let found = try [
-          cache.value(V.self, forKey: "key"), cache.withoutMemory.value(V.self, forKey: "key"),
-          cache.read { try $0.value(V.self, forKey: "batch") },
-        ]
-        let isSame = found.allSatisfy { $0.map { same($0, value) } ?? false }
-        #expect(isSame, "\(value) in \(place)", sourceLocation: sourceLocation)
-        #expect(try cache.entries().first?.format == format, sourceLocation: sourceLocation)
-      }
-      try cache.removeAll()
-      try cache.close()
+    let cache = try directory.open()
+    for value in values {
+      try cache.set(value, forKey: "key")
+      let found = try [
+        cache.value(V.self, forKey: "key"), cache.withoutMemory.value(V.self, forKey: "key"),
+        cache.read { try $0.value(V.self, forKey: "key") },
+      ]
+      let isSame = found.allSatisfy { $0.map { same($0, value) } ?? false }
+      #expect(isSame, "\(value)", sourceLocation: sourceLocation)
+      #expect(try cache.entries().first?.format == format, sourceLocation: sourceLocation)
     }
+    try cache.close()
   }
 
   func check<V: Codable & Sendable & Equatable>(
@@ -38,13 +33,9 @@ import Testing
   @Test func integers() throws {
     try check([Int.min, -1, 0, 1, .max], .signedInteger)
     try check([Int8.min, -1, 0, .max], .signedInteger)
-    try check([Int16.min, .max], .signedInteger)
     try check([Int32.min, .max], .signedInteger)
-    try check([Int64.min, .max], .signedInteger)
     try check([UInt.min, .max], .unsignedInteger)
     try check([UInt8.min, .max], .unsignedInteger)
-    try check([UInt16.max], .unsignedInteger)
-    try check([UInt32.max], .unsignedInteger)
     try check([UInt64.min, .max], .unsignedInteger)
     try check([true, false], .bool)
   }
@@ -74,33 +65,25 @@ import Testing
     try check([[Int8.min, .max]], .int8Array)
     try check([[Int16.min, .max]], .int16Array)
     try check([[Int32.min, .max]], .int32Array)
-    try check([[Int64.min, .max]], .int64Array)
     try check([[UInt.max, 0]], .uint64Array)
     try check([[UInt8](0...255), [UInt8]()], .uint8Array)
     try check([[UInt16.max]], .uint16Array)
     try check([[UInt32.max]], .uint32Array)
-    try check([[UInt64.max]], .uint64Array)
     try check([[Float.infinity, 1.5]], .floatArray)
     try check([[Double.infinity, -0.5], Array(repeating: 1.25, count: 5_000)], .doubleArray)
   }
 
-  /// Reads the value as another type, from every tier.
+  /// Reads the value as another type, from both tiers. A failed read keeps the entry.
   private func read<V: Codable & Sendable, T: Codable & Sendable>(
     _ value: V, _ type: T.Type, _ sourceLocation: SourceLocation, _ isRight: (Result<T?, CacheError>) -> Bool
   ) throws {
-    for place in Place.allCases {
-      let directory = CacheDirectory()
-      let cache = try directory.open(neverCommitting)
-      try cache.set(value, forKey: "key")
-      try place.settle(cache)
-      for _ in 0..<2 {
-        let found = outcome { () throws(CacheError) -> T? in try cache.value(type, forKey: "key") }
-        #expect(isRight(found), "\(found)", sourceLocation: sourceLocation)
-      }
-      // A failed read keeps the entry.
-      #expect(try cache.value(V.self, forKey: "key") != nil && cache.count == 1, sourceLocation: sourceLocation)
-      try cache.close()
-    }
+    let cache = try directory.open()
+    try cache.set(value, forKey: "key")
+    let found = outcome { () throws(CacheError) -> T? in try cache.value(type, forKey: "key") }
+    let onDisk = outcome { () throws(CacheError) -> T? in try cache.withoutMemory.value(type, forKey: "key") }
+    #expect(isRight(found) && isRight(onDisk), "\(found), \(onDisk)", sourceLocation: sourceLocation)
+    #expect(try cache.value(V.self, forKey: "key") != nil && cache.count == 1, sourceLocation: sourceLocation)
+    try cache.close()
   }
 
   func expect<V: Codable & Sendable, T: Codable & Sendable & Equatable>(
@@ -119,18 +102,6 @@ import Testing
     }
   }
 
-  @Test func anotherIntegerTypeReadsWhatFits() throws {
-    try expect(Int(300), as: Int64(300))
-    try expect(Int(300), as: UInt16(300))
-    try expect(UInt64(7), as: Int8(7))
-    try expect(Int8(-1), as: Int(-1))
-    try expect(UInt64.max, as: UInt.max)
-    try expectMismatch(Int(300), UInt8.self)
-    try expectMismatch(Int(-1), UInt.self)
-    try expectMismatch(UInt64.max, Int.self)
-    try expectMismatch(Int.max, Int32.self)
-  }
-
   private struct Field<T: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     var number: T
   }
@@ -141,29 +112,24 @@ import Testing
       let bytes = try CBOREncoder().encode(Field(number: value))
       #expect((try? CBORDecoder().decode(Field<T>.self, from: bytes))?.number == other)
     }
+    try check(300, Int64(300))
+    try check(UInt64(7), Int8(7))
+    try check(300, UInt8?.none)
+    try check(-1, UInt?.none)
+    try check(UInt64.max, Int?.none)
     try check(7, 7.0)
     try check(7.0, 7)
-    try check(7, Float(7))
     try check(Float(1.5), 1.5)
     try check(1.5, Float(1.5))
     try check(Float(2), UInt8(2))
     try check([1, 2], [1.0, 2])
     try check([1.0, -2], [1, -2])
-    try check([Int32(1), 2], [1, 2])
-    try check([Float(0.5)], [0.5])
     try check([UInt8(1)], [Int64(1)])
     try check(7.5, Int?.none)
     try check([7.5], [Int]?.none)
     try check([300], [UInt8]?.none)
     try check(1e300, Int?.none)
     try expect(7, as: Double?.some(7))
-    let cache = try directory.open()
-    try cache.setObject(NSArray(array: [NSNumber(value: 1), NSNumber(value: 2.5)]), forKey: "object")
-    #expect(try cache.value([Double].self, forKey: "object") == [1, 2.5])
-    try cache.setObject(NSMutableArray(array: [NSDate(timeIntervalSinceReferenceDate: 0.1)]), forKey: "object")
-    #expect(try cache.value([Date].self, forKey: "object") == [Date(timeIntervalSinceReferenceDate: 0.1)])
-    #expect(errorCode { try cache.value([String].self, forKey: "object") } == .typeMismatch)
-    try cache.close()
   }
 
   @Test func aURLKeepsItsBase() throws {
@@ -175,29 +141,23 @@ import Testing
 
   @Test func anotherKindOfValueIsAMismatchFromBothTiers() throws {
     try expectMismatch(5, String.self)
-    try expectMismatch("5", Int.self)
     try expectMismatch(Data("text".utf8), String.self)
     try expectMismatch("text", Data.self)
     try expectMismatch(true, Int.self)
     try expectMismatch(1, Bool.self)
-    try expectMismatch("00000000-0000-0000-0000-000000000000", UUID.self)
     try expectMismatch(UUID(), String.self)
     try expectMismatch(Date(), Double.self)
     try expectMismatch(Data(count: 8), [UInt8].self)
     try expectMismatch(7.5, Date.self)
-    try expectMismatch(7, Date.self)
-    try expectMismatch([UInt8](repeating: 1, count: 16), Data.self)
     try expectMismatch([UInt8](repeating: 1, count: 16), UUID.self)
   }
 
   @Test func optionalsReadRawValuesAndTheOtherWayRound() throws {
     try expect(5, as: Int?.some(5))
     try expect("text", as: String?.some("text"))
-    try expect(Data([1, 2]), as: Data?.some(Data([1, 2])))
     try expect(Int?.some(5), as: 5)
     try expect(Int?.none, as: Int?.none)
     try expect(Double?.some(.infinity), as: Double.infinity)
-    try expect(Date(timeIntervalSinceReferenceDate: 0.1), as: Date?.some(Date(timeIntervalSinceReferenceDate: 0.1)))
     try expectMismatch(Int?.none, Int.self)
     try expectMismatch("text", Int?.self)
   }

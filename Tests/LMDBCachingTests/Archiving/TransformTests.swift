@@ -49,9 +49,7 @@ struct TransformTests {
     try cache.write { $0.set(data, forKey: "batch") }
     for _ in 0..<2 {
       cache.memory.removeAll()
-      #expect(try cache.value(forKey: "data") == data)
-      #expect(try cache.value(forKey: "untouched") == untouched)
-      #expect(try cache.value(forKey: "batch") == data)
+      #expect(try cache.values(Data.self, forKeys: ["data", "untouched", "batch"]) == [data, untouched, data])
       #expect(try cache.withBytes(forKey: "data") { $0.withUnsafeBytes { Data($0) } } == data)
       #expect(try cache.read { try $0.value(forKey: "batch") } == data)
       try cache.close()
@@ -64,8 +62,7 @@ struct TransformTests {
   @Test func failuresKeepWhatIsThere() throws {
     var cache = try open([Shift(identifier: 130)])
     let error = #expect(throws: CacheError.self) { try cache.set(1, forKey: "refused") }
-    #expect(error?.code == .encodingFailed && (error?.underlying as? ValueTransformError)?.description == "refused")
-    #expect("\(error!)".hasSuffix("(refused)"))
+    #expect(error?.code == .encodingFailed && error.map { "\($0)".hasSuffix("(refused)") } == true)
     #expect(errorCode { try cache.write { $0.set(1, forKey: "refused") } } == .encodingFailed)
     #expect(try cache.count == 0)
     try cache.set("text", forKey: "key")
@@ -77,7 +74,6 @@ struct TransformTests {
       cache = try open(transforms)
       #expect(errorCode { try cache.value(String.self, forKey: "key") } == code)
       #expect(errorCode { try cache.withBytes(forKey: "key") { _ in } } == code)
-      #expect(errorCode { try cache.read { try $0.value(String.self, forKey: "key") } } == code)
       #expect(try cache.contains("key") && cache.count == 1)
       try cache.close()
     }

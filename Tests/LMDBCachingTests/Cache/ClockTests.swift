@@ -1,22 +1,8 @@
-import Foundation
-import TestSupport
 import Testing
 
 @testable import LMDBCaching
 
-/// Wall clocks that jump, and implausible times.
 @Suite struct ClockTests {
-  let clock = ManualClock()
-
-  @Test func expiredValuesStayExpiredAfterAClockStep() {
-    let cache = MemoryCache<String, Int>(clock: .manual(clock))
-    cache.set(1, forKey: "key", expiresIn: .seconds(10))
-    clock.advance(by: .seconds(10))
-    #expect(!cache.contains("key"))
-    clock.set(clock.now - 3_600_000_000_000)
-    #expect(cache.value(forKey: "key") == nil)
-  }
-
   /// A later reading by another thread does not look like a clock set back.
   @Test func interruptedClockReadsDoNotMoveTheTime() {
     let floor = TimeFloor()
@@ -30,23 +16,5 @@ import Testing
     }
     #expect(floor.time(interrupted(at: 10 * second), 10 * second + second / 2) == 10 * second)
     #expect(floor.latestTime == 11 * second)
-  }
-
-  @Test func longIntervalsAreTimersToo() {
-    let system = CacheClock.system.repeating(every: .seconds(Int64.max), tolerance: .seconds(Int64.max)) {}
-    system.cancel()
-    let fired = Guarded(0)
-    let timer = CacheClock.manual(clock).repeating(every: .seconds(1)) { fired { $0 += 1 } }
-    clock.advance(by: .seconds(3))
-    #expect(fired.current == 3)
-    timer.cancel()
-    // Advances to the end of time, where a timer fires.
-    let late = CacheClock.manual(clock).repeating(every: .seconds(200 * 86_400)) { fired { $0 += 1 } }
-    let last = CacheClock.manual(clock).repeating(every: .seconds(Int64.max)) {}
-    clock.advance(by: .seconds(9_000_000_000))
-    clock.advance(by: .seconds(Int64.max))
-    #expect(clock.monotonic == .max && clock.now == .max && fired.current > 500)
-    late.cancel()
-    last.cancel()
   }
 }

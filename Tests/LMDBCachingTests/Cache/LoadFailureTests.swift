@@ -39,17 +39,13 @@ import Testing
     _ harm: Harm, _ isTask: Bool
   ) async throws {
     var cache = try open()
-    if harm == .anotherType {
-      try cache.set("text", forKey: "key")
-    } else {
-      try cache.set(["value of the key": 1], forKey: "key")
-    }
+    try cache.set(["value of the key": 1], forKey: "key")
+    if harm == .anotherType { try cache.set("text", forKey: "key") }
     try await cache.close()
     switch harm {
     case .anotherType: break
     case .bytes: try Intruder(directory: directory).change("key") { $0.payload = [0xFF, 0xFF] }
-    case .format:
-      try Intruder(directory: directory).change("key") { $0.header.format = ArchiveFormat(rawValue: 99) }
+    case .format: try Intruder(directory: directory).change("key") { $0.header.format = ArchiveFormat(rawValue: 99) }
     case .flippedBit:
       directory.damage { data in
         if let place = data.range(of: Data("value of the key".utf8)) { data[place.lowerBound] ^= 1 }
@@ -60,8 +56,7 @@ import Testing
     let before = cache.statistics
     #expect(try await value([String: Int].self, cache, isTask: isTask) { ["loaded": 2] } == ["loaded": 2])
     let statistics = cache.statistics
-    #expect(statistics.misses == before.misses + 1)
-    #expect(statistics.memoryHits + statistics.diskHits == before.memoryHits + before.diskHits)
+    #expect(statistics.misses == before.misses + 1 && statistics.diskHits == before.diskHits)
     cache.memory.removeAll()
     #expect(try cache.value([String: Int].self, forKey: "key") == ["loaded": 2])
     #expect(try await value([String: Int].self, cache, isTask: isTask) { throw Failure() } == ["loaded": 2])
@@ -82,51 +77,21 @@ import Testing
   @Test(arguments: [false, true]) func valuesThatCannotBeStoredAreReturned(_ isTask: Bool) async throws {
     let cache = try open()
     #expect(try await value(Unencodable.self, cache, isTask: isTask) { Unencodable() } == Unencodable())
-    let wrong: [@Sendable (inout LoadContext) -> Void] = [
-      { $0.cost = -1 }, { context in context.tags = (0..<65).map { "tag \($0)" } },
-    ]
-    for change in wrong {
-      let value =
-        if isTask {
-          try await cache.value(Int.self, forKey: "key") { (context: inout LoadContext) async throws -> Int in
-            change(&context)
-            return 5
-          }
-        } else {
-          try wait {
-            try cache.value(Int.self, forKey: "key") { (context: inout LoadContext) -> Int in
-              change(&context)
-              return 5
-            }
-          }
+    #expect(
+      try wait {
+        try cache.value(Int.self, forKey: "key") { (context: inout LoadContext) -> Int in
+          context.cost = -1
+          return 5
         }
-      #expect(value == 5)
-    }
+      } == 5)
+    #expect(
+      try await cache.value(Int.self, forKey: "key") { (context: inout LoadContext) async throws -> Int in
+        context.tags = (0..<65).map { "tag \($0)" }
+        return 5
+      } == 5)
     #expect(try cache.count == 0)
     try await cache.close()
     let errors = logged("loaded value not stored")
     #expect(errors.count == 3 && errors.allSatisfy { $0.level == .error })
-  }
-
-  @Test(arguments: [false, true]) func loadsAreCountedAndTimed(_ isTask: Bool) async throws {
-    let clock = ManualClock()
-    let cache = try open { $0.clock = .manual(clock) }
-    await #expect(throws: Failure.self) {
-      try await value(Int.self, cache, isTask: isTask) {
-        clock.advance(by: .seconds(2))
-        throw Failure()
-      }
-    }
-    for _ in 0..<2 {
-      #expect(
-        try await value(Int.self, cache, isTask: isTask) {
-          clock.advance(by: .seconds(3))
-          return 1
-        } == 1)
-    }
-    let statistics = cache.statistics
-    #expect(statistics.loads == 2 && statistics.failedLoads == 1 && statistics.loadTime == .seconds(5))
-    #expect(statistics.misses == 2 && statistics.hitRatio == 1.0 / 3)
-    try await cache.close()
   }
 }

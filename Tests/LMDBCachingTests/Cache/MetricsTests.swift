@@ -1,5 +1,3 @@
-import Dispatch
-import Logging
 import TestSupport
 import Testing
 
@@ -40,41 +38,5 @@ import Testing
     expect("counter committed_writes", "110")
     expect("gauge entries", "none")
     child.end()
-  }
-
-  @Test func nothingPilesUpBehindAHandlerThatHangs() throws {
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path)") == "ok")
-    #expect(child.run("stall") == "ok")
-    #expect(child.run("loads key 10100 1") == "10100")
-    #expect(child.run("resume") == "ok")
-    #expect(child.run("close") == "ok")
-    #expect(child.run("counter loads") == "10100")
-    let times = try #require(child.run("timer load_duration").flatMap { Int($0) })
-    #expect(times > 9_000)
-    // The stalled call, and those queued behind it.
-    #expect(times <= 10_001)
-    child.end()
-  }
-
-  @Test func droppedEventsAreCounted() {
-    let events = EventLog.Events()
-    let log = LMDBCaching.EventLog(EventLog.logger(events))
-    let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    log.perform {
-      begun.signal()
-      gate.wait()
-    }
-    begun.wait()
-    for number in 0..<10_007 { log.log(.info, "event", ["number": "\(number)"]) }
-    gate.signal()
-    log.drain()
-    log.log(.info, "later", [:])
-    log.drain()
-    let counts = events.current.compactMap { $0.metadata["count"] }
-    #expect(counts == ["7"])
-    #expect(events.current.count == 10_002)
-    #expect(events.current.last?.message == "later")
-    #expect(events.current.count { $0.message == "event" } == 10_000)
   }
 }

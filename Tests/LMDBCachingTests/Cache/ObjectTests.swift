@@ -13,40 +13,6 @@ final class OneWay: NSObject, NSCoding {
 @Suite struct ObjectTests {
   let directory = CacheDirectory()
 
-  @Test(arguments: Place.allCases, [ObjectCoding.Archiving.cbor, .keyedArchive])
-  func objectsComeBack(_ place: Place, _ archiving: ObjectCoding.Archiving) throws {
-    let cache = try directory.open { configuration in
-      neverCommitting(&configuration)
-      configuration.objectCoding.archiving = archiving
-    }
-    try cache.setObject(NSString(string: "text"), forKey: "string")
-    try cache.setObject(NSArray(array: [NSNumber(value: 1), NSString(string: "two")]), forKey: "array")
-    let original = Note(title: "title", count: 7)
-    try cache.setObject(original, forKey: "note")
-    #expect(try cache.object(forKey: "note") as? Note === original)
-    try place.settle(cache)
-    #expect(try cache.object(forKey: "string") as? NSString == "text")
-    let array = try #require(try cache.object(forKey: "array") as? NSArray)
-    #expect(array.count == 2 && "\(array[1])" == "two")
-    let note = try #require(try cache.object(forKey: "note") as? Note)
-    #expect(note.title == "title" && note.count == 7)
-    #expect(cache.containsObject(forKey: "note"))
-    let formats: [ArchiveFormat] =
-      archiving == .cbor ? [.objectGraph, .objectGraph, .string] : [.keyedArchive, .keyedArchive, .keyedArchive]
-    #expect(try cache.entries().map(\.format) == formats)
-    #expect(try cache.withoutMemory.object(forKey: "note") is Note)
-    // Cached in memory from now on: the same instance each time.
-    let again = try #require(try cache.object(forKey: "note") as? Note)
-    #expect(try cache.object(forKey: "note") as? Note === again)
-    try cache.close()
-    // The record, not the configuration, selects the coding.
-    let other = try directory.open { $0.objectCoding.archiving = archiving == .cbor ? .keyedArchive : .cbor }
-    #expect(try other.object(forKey: "string") as? NSString == "text")
-    #expect((try other.object(forKey: "array") as? NSArray)?.count == 2)
-    #expect((try other.object(forKey: "note") as? Note)?.title == "title")
-    try other.close()
-  }
-
   private struct Person: Codable, Sendable, Equatable {
     var name: String
     var tags: Set<String>
@@ -60,27 +26,31 @@ final class OneWay: NSObject, NSCoding {
       neverCommitting(&configuration)
       configuration.objectCoding.archiving = archiving
     }
+    let isCBOR = archiving == .cbor
     let born = Date(timeIntervalSinceReferenceDate: -5_870_000_000.25)
-    try cache.setObject(NSString(string: "text"), forKey: "string")
-    try cache.setObject(NSNumber(value: 42), forKey: "number")
-    try cache.setObject(NSArray(array: [NSNumber(value: 1), NSNumber(value: 2)]), forKey: "array")
-    try cache.setObject(
-      NSDictionary(dictionary: ["name": "Ada", "tags": NSSet(array: ["x", "y"]), "born": born as NSDate]),
-      forKey: "person")
-    try cache.setObject(Note(title: "t", count: 1), forKey: "note")
+    let original = Note(title: "title", count: 7)
+    let objects: [(String, any NSCoding)] = [
+      ("string", NSString(string: "text")), ("number", NSNumber(value: 42)), ("note", original),
+      ("array", NSArray(array: [NSNumber(value: 1), NSNumber(value: 2)])),
+      ("person", NSDictionary(dictionary: ["name": "Ada", "tags": NSSet(array: ["x", "y"]), "born": born as NSDate])),
+    ]
+    for (key, object) in objects { try cache.setObject(object, forKey: key) }
+    #expect(try cache.object(forKey: "note") as? Note === original)
     try cache.set("text", forKey: "value")
     try cache.set(42, forKey: "integer")
     try cache.set(Data([1]), forKey: "data")
     try cache.set(["a": 1], forKey: "codable")
     try place.settle(cache)
+    // Cached in memory from now on: the same instance each time.
+    let note = try #require(try cache.object(forKey: "note") as? Note)
+    #expect(try note.title == "title" && note.count == 7 && cache.object(forKey: "note") as? Note === note)
+    #expect(try cache.object(forKey: "string") as? NSString == "text")
+    #expect((try cache.object(forKey: "array") as? NSArray)?.count == 2)
     #expect(try cache.value(String.self, forKey: "string") == "text")
     #expect(errorCode { try cache.value(Int.self, forKey: "string") } == .typeMismatch)
     #expect(errorCode { try cache.value(String.self, forKey: "note") } == .typeMismatch)
-    #expect(try cache.object(forKey: "string") as? NSString == "text")
-    #expect((try cache.object(forKey: "array") as? NSArray)?.count == 2)
-    if archiving == .keyedArchive {
+    if !isCBOR {
       #expect(try cache.value(Int.self, forKey: "number") == 42 && cache.value(Int?.self, forKey: "number") == 42)
-      #expect(try cache.value([Int].self, forKey: "array") == [1, 2])
       #expect(try cache.value(Person.self, forKey: "person") == Person(name: "Ada", tags: ["x", "y"], born: born))
       #expect(try cache.withoutMemory.value([Int].self, forKey: "array") == [1, 2])
       #expect(try cache.values([Int].self, forKeys: ["array", "none"]) == [[1, 2], nil])
@@ -90,7 +60,14 @@ final class OneWay: NSObject, NSCoding {
     #expect((try cache.object(forKey: "integer") as? NSNumber)?.intValue == 42)
     #expect(try cache.object(forKey: "data") as? NSData == NSData(data: Data([1])))
     #expect(errorCode { try cache.object(forKey: "codable") } == .typeMismatch)
+    let formats: [ArchiveFormat?] = isCBOR ? [.string, .objectGraph] : [.keyedArchive, .keyedArchive]
+    #expect(try ["string", "note"].map { try cache.entry(forKey: $0)?.format } == formats)
     try cache.close()
+    // The record, not the configuration, selects the coding.
+    let other = try directory.open { $0.objectCoding.archiving = isCBOR ? .keyedArchive : .cbor }
+    #expect(try other.object(forKey: "string") as? NSString == "text")
+    #expect((try other.object(forKey: "note") as? Note)?.title == "title")
+    try other.close()
   }
 
   private final class Hidden: NSObject, NSCoding {
@@ -125,7 +102,9 @@ final class OneWay: NSObject, NSCoding {
     try cache.close()
   }
 
-  private static var foundationObjects: [any NSObject & NSCoding] {
+  /// The coder's own tests try its objects.
+  @Test func foundationsKeyedArchivesComeBack() throws {
+    let cache = try directory.open { $0.objectCoding.archiving = .keyedArchive }
     let url = URL(string: "https://example.org/a")!
     let request = NSMutableURLRequest(url: url)
     request.httpBody = Data([1, 2])
@@ -133,30 +112,17 @@ final class OneWay: NSObject, NSCoding {
     let signaling = NSMutableURLRequest(url: url)
     signaling.networkServiceType = .networkServiceTypeCallSignaling
     var numbers: [UInt64] = [1, 2, 3, 4, .max]
-    return [
+    let objects: [any NSObject & NSCoding] = [
       URLCredential(user: "u", password: "p", persistence: .permanent),
-      URLResponse(url: url, mimeType: "a/b", expectedContentLength: 3, textEncodingName: "utf-8"),
-      HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: ["A": "b"])!,
-      NSURLRequest(url: url), request, NSAffineTransform(transform: AffineTransform(scale: 2)),
-      signaling, CharacterSet.alphanumerics as NSCharacterSet, CharacterSet.alphanumerics.inverted as NSCharacterSet,
-      CharacterSet(charactersIn: "ab").inverted as NSCharacterSet,
-      CharacterSet(charactersIn: "a"..."z") as NSCharacterSet,
-      CharacterSet(charactersIn: "a"..."z").inverted as NSCharacterSet, NSIndexSet(index: Int.max - 1),
+      HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: ["A": "b"])!, request, signaling,
+      NSAffineTransform(transform: AffineTransform(scale: 2)), NSIndexSet(index: Int.max - 1),
       NSValue(edgeInsets: NSEdgeInsets(top: 1, left: 2, bottom: 3, right: 4)),
       NSValue(bytes: &numbers, objCType: "[5Q]"), NSValue(bytes: &numbers, objCType: "q"),
     ]
-  }
-
-  @Test(arguments: foundationObjects.indices, [ObjectCoding.Archiving.cbor, .keyedArchive])
-  func foundationsObjectsComeBack(_ index: Int, _ archiving: ObjectCoding.Archiving) throws {
-    let cache = try directory.open { $0.objectCoding.archiving = archiving }
-    let object = Self.foundationObjects[index]
-    do throws(CacheError) { try cache.setObject(object, forKey: "object") } catch {
-      // Once Foundation on Linux has archived other sets.
-      #expect(error.code == .encodingFailed && archiving == .keyedArchive && object is NSCharacterSet)
-      return try cache.close()
+    for object in objects {
+      try cache.setObject(object, forKey: "object")
+      #expect(object.isEqual(try cache.withoutMemory.object(forKey: "object")), "\(object)")
     }
-    #expect(object.isEqual(try cache.withoutMemory.object(forKey: "object")))
     try cache.close()
   }
 
@@ -168,7 +134,6 @@ final class OneWay: NSObject, NSCoding {
     let strict = try directory.open { $0.objectCoding.allowedClasses = [] }
     #expect(errorCode { try strict.object(forKey: "note") } == .decodingFailed)
     #expect(try strict.object(forKey: "string") as? NSString == "text")
-    #expect(try strict.count == 2)
     try strict.close()
     let lenient = try directory.open { $0.objectCoding.allowedClasses = [Note.self] }
     #expect((try lenient.object(forKey: "note") as? Note)?.count == 1)
@@ -191,16 +156,13 @@ final class OneWay: NSObject, NSCoding {
     }
     try cache.setObject(Note(title: "a|b", count: 3), forKey: "note")
     try place.settle(cache)
-    let note = try #require(try cache.object(forKey: "note") as? Note)
-    #expect(note.title == "a|b" && note.count == 3)
-    #expect(try cache.entries().first?.format == .custom)
     #expect(errorCode { try cache.setObject(NSString(string: "x"), forKey: "note") } == .encodingFailed)
-    #expect((try cache.object(forKey: "note") as? Note)?.count == 3)
+    let note = try #require(try cache.object(forKey: "note") as? Note)
+    #expect(try note.title == "a|b" && note.count == 3 && cache.entries().first?.format == .custom)
     try cache.close()
     let other = try directory.open()
     #expect(errorCode { try other.object(forKey: "note") } == .decodingFailed)
     #expect(errorCode { try other.value(String.self, forKey: "note") } == .typeMismatch)
-    #expect(try other.count == 1)
     try other.close()
   }
 
@@ -230,18 +192,15 @@ final class OneWay: NSObject, NSCoding {
     for index in 0..<10 { try cache.setObject(NSNumber(value: index), forKey: "\(index)") }
     // A missing object removes the entry.
     try cache.setObject(nil, forKey: "0")
-    #expect(!cache.containsObject(forKey: "0"))
     let progress = Guarded<[Int]>([])
     step {
       cache.removeAllObjects(
         progress: { removed, total in progress { $0 += [removed, total] } }, completion: { note("end \($0 == nil)") })
     }
-    #expect(progress.current == [0, 9, 9, 9])
-    #expect(try cache.count == 0)
+    #expect(try progress.current == [0, 9, 9, 9] && cache.count == 0)
     try cache.close()
     step { cache.setObject(NSString(string: "v"), forKey: "key") { note("closed \($0?.code == .closed)") } }
     step { cache.object(forKey: "key") { _, result in note("closed \(errorCode { try result.get() } == .closed)") } }
-    step { cache.removeAllObjects(progress: nil) { note("closed \($0?.code == .closed)") } }
-    #expect(log.current.suffix(3) == ["closed true", "closed true", "closed true"])
+    #expect(log.current.suffix(2) == ["closed true", "closed true"])
   }
 }

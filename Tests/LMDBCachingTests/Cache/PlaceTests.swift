@@ -36,55 +36,6 @@
       try directory.open().close()
     }
 
-    @Test(.enabled(if: canUnshare, "needs root, for a mount of its own"))
-    func aReadOnlyFileSystemIsTheNamedError() throws {
-      let cache = try directory.open()
-      try cache.set("v", forKey: "key")
-      try cache.close()
-      let before = directory.contents("data.mdb")
-      // The mount ends with the process.
-      let path = directory.path
-      let mount = "mount --bind \(path) \(path) && mount -o remount,ro,bind \(path) && exec \"$0\""
-      let child = try ChildProcess(
-        "CacheTestProcess", startedBy: ["unshare", "--mount", "sh", "-c", mount])
-      #expect(child.run("open \(path)") == "error readOnlyFileSystem")
-      #expect(child.run("open \(path)/new") == "error readOnlyFileSystem")
-      child.kill()
-      #expect(directory.contents("data.mdb") == before)
-      try directory.open().close()
-    }
-
-    @Test(arguments: [
-      ("nfs4", true), ("nfs", true), ("cifs", true), ("9p", true), ("fuse.sshfs", true), ("ceph", true),
-      ("ext4", false), ("xfs", false), ("tmpfs", false), ("overlay", false), ("btrfs", false),
-    ])
-    func fileSystemsOfOtherMachinesAreKnown(_ type: String, _ isRemote: Bool) {
-      let mounts = """
-        22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-        40 22 0:44 / /mnt/share rw,relatime shared:7 master:3 - \(type) server:/export rw,vers=4.2
-        41 22 0:45 / /proc rw - proc proc rw
-        """
-      #expect(Directory.isRemote(device: "0:44", mountInfo: Array(mounts.utf8)) == isRemote)
-      #expect(!Directory.isRemote(device: "8:1", mountInfo: Array(mounts.utf8)))
-      #expect(!Directory.isRemote(device: "9:9", mountInfo: Array(mounts.utf8)))
-    }
-
-    @Test func processRecordsRoundTrip() throws {
-      let record = ProcessRecord(
-        namespace: 7,
-        files: EnvironmentFiles(
-          data: FileIdentity(device: 1, inode: 2), lockFile: FileIdentity(device: 1, inode: 3)), stampBase: 5)
-      #expect(record.bytes.count == ProcessRecord.size)
-      #expect(ProcessRecord(record.bytes) == record)
-      for index in record.bytes.indices {
-        var damaged = record.bytes
-        damaged[index] ^= 1
-        #expect(ProcessRecord(damaged) == nil)
-      }
-      #expect(ProcessRecord([]) == nil)
-      #expect(ProcessRecord([UInt8](repeating: 0, count: ProcessRecord.size)) == nil)
-    }
-
     @Test(arguments: Durability.allCases) func anotherDurabilityIsRefused(_ durability: Durability) throws {
       let cache = try directory.open { $0.durability = durability }
       try cache.set("v", forKey: "key")

@@ -37,7 +37,7 @@ import Testing
   }
 
   enum Write: CaseIterable, Sendable {
-    case set, batch, object, many, update, exchange, ifAbsent, ifVersion, load, loadInTask, disk, touch
+    case set, batch, object, many, update, exchange, ifAbsent, ifVersion, load, loadInTask, touch
 
     fileprivate func make(_ cache: LMDBCache, _ value: String) async throws {
       let key = "key"
@@ -55,7 +55,6 @@ import Testing
         #expect(try cache.set(value, forKey: key, if: .version(version)))
       case .load: _ = try cache.sync { try cache.value(String.self, forKey: key) { _ in value } }
       case .loadInTask: _ = try await cache.value(String.self, forKey: key) { _ async throws -> String in value }
-      case .disk: try cache.withoutMemory.set(value, forKey: key)
       case .touch:
         try cache.set(value, forKey: key)
         #expect(try cache.touch(forKey: key, expires: .after(.seconds(600))))
@@ -78,7 +77,6 @@ import Testing
     #expect(try await masked.read { try $0.value(String.self, forKey: "key") } == Self.secret)
     #expect(try masked.values(String.self, forKeys: ["key"]) == [Self.secret])
     #expect(errorCode { try plain.value(String.self, forKey: "key") } == .missingTransform)
-    #expect(errorCode { try plain.values(String.self, forKeys: ["key"]) } == .missingTransform)
     for cache in caches { try await cache.close() }
   }
 
@@ -90,64 +88,32 @@ import Testing
     ("lockTimeout", { $0.disk.lockTimeout = .seconds(7) }), ("clock", { $0.clock = .manual(ManualClock()) }),
   ]
 
-  /// Process-wide settings must agree.
+  /// Process-wide settings must agree. Limits may be those of the first opening or the current ones.
   @Test(arguments: settings.indices) func otherSettingsAreRefused(_ index: Int) throws {
     let (name, change) = Self.settings[index]
     let first = try directory.open()
-    for isDiskAlone in [false, true] {
-      let error = #expect(throws: CacheError.self) {
-        _ = try isDiskAlone ? directory.openDisk(change) : directory.open(change)
-      }
-      #expect(error?.code == .configurationMismatch)
-      #expect(error?.message.contains(name) == true && error?.message.contains(directory.path) == true)
-    }
+    let error = #expect(throws: CacheError.self) { _ = try directory.open(change) }
+    #expect(error?.code == .configurationMismatch)
+    #expect(error?.message.contains(name) == true && error?.message.contains(directory.path) == true)
     // The open cache is not affected, and what concerns only the opening may differ.
     try first.set(1, forKey: "key")
-    let same = try directory.open {
-      $0.disk.recoversFromDamage = false
-      $0.disk.verification = .always
-      $0.disk.allowsOtherUsers = true
+    first.disk.countLimit = 20
+    for limit in [Int.max, 20] {
+      let same = try directory.open {
+        $0.disk.countLimit = limit
+        $0.disk.recoversFromDamage = false
+        $0.disk.verification = .always
+        $0.disk.allowsOtherUsers = true
+      }
+      #expect(try same.value(Int.self, forKey: "key") == 1 && same.disk.countLimit == 20)
+      try same.close()
     }
-    #expect(try same.value(Int.self, forKey: "key") == 1)
-    try same.close()
     try first.close()
     // Once it is closed, another setting is accepted.
     let other = try directory.open(change)
     #expect(try other.value(Int.self, forKey: "key") == 1)
     #expect(errorCode { try directory.open() } == .configurationMismatch)
     try other.close()
-  }
-
-  /// Accepts the limits of the first opening or the current ones.
-  @Test func limitsMayBeThoseOfTheOpeningOrThoseOfNow() throws {
-    let first = try directory.open { $0.disk.countLimit = 10 }
-    first.disk.countLimit = 20
-    for limit in [10, 20] {
-      let second = try directory.open { $0.disk.countLimit = limit }
-      #expect(second.disk.countLimit == 20)
-      try second.close()
-    }
-    #expect(errorCode { try directory.open { $0.disk.countLimit = 30 } } == .configurationMismatch)
-    try first.close()
-  }
-
-  /// Load behavior and memory contents are per object.
-  @Test func eachLoadsInItsOwnWay() throws {
-    let clock = ManualClock()
-    let caches = try (0..<2).map { number in
-      try directory.open {
-        $0.clock = .manual(clock)
-        $0.memory.countLimit = number + 1
-        $0.loadOptions = LoadOptions(lifetime: .seconds(10 * (number + 1)))
-      }
-    }
-    for (number, cache) in caches.enumerated() {
-      #expect(cache.memory.countLimit == number + 1)
-      #expect(try cache.value(Int.self, forKey: "\(number)") { _ in number } == number)
-      #expect(
-        try cache.entry(forKey: "\(number)")?.expiration?.timeIntervalSince(clock.date) == Double(10 * (number + 1)))
-    }
-    for cache in caches { try cache.close() }
   }
 }
 

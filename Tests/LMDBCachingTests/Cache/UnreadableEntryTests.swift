@@ -22,11 +22,6 @@ import Testing
     { _ = try $0.setObject(NSString(string: "new"), forKey: "key", if: .absent) },
     { try $0.touch(forKey: "key", expires: .never) }, { try $0.set("new", forKey: "key", expires: .unchanged) },
     { try $0.update(String.self, forKey: "key") { $0 = "new" } },
-    { cache in
-      let entry = try ImportedEntry(
-        key: "key", value: .bytes(Data("new".utf8)), created: nil, lastAccess: nil, expires: 0)
-      _ = try cache.take([entry], replacing: false)
-    },
   ]
 
   let directory = CacheDirectory()
@@ -36,10 +31,10 @@ import Testing
     try cache.set("kept", forKey: "key", expires: .after(.seconds(86_400)))
     try cache.flush()
     cache.memory.removeAll()
+    var record = try #require(try record(cache))
+    record[4] = version.byte
     let transaction = try cache.store.environment.beginWrite()
     try [UInt8]("key".utf8).withBytes { (key) throws(LMDBError) in
-      var record = try transaction.withValue(forKey: key) { Array($0) }!
-      record[4] = version.byte
       try record.withBytes { (record) throws(LMDBError) in try transaction.put(record, forKey: key) }
     }
     try transaction.commit()
@@ -66,13 +61,11 @@ import Testing
       #expect(try record(cache) == kept, "\(index)")
     }
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == version.code)
-    #expect(errorCode { try cache.contains("key") } == version.code)
     // An unconditional write replaces it.
     try cache.set("replaced", forKey: "key")
     try cache.flush()
     cache.memory.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "replaced")
-    #expect(try cache.contains("key") && !cache.set("late", forKey: "key", if: .absent))
     child?.end()
     try cache.close()
   }
@@ -100,7 +93,6 @@ import Testing
     #expect(errorCode { try cache.value(Added.self, forKey: "key") } == .typeMismatch)
     #expect(errorCode { try cache.value(OtherKind.self, forKey: "key") } == .typeMismatch)
     #expect(errorCode { try cache.value(LostCase.self, forKey: "key") } == .decodingFailed)
-    #expect(try cache.value(Original.self, forKey: "key")?.age == 36)
     #expect(try await cache.value(forKey: "key") { _ in Added(name: "Ada", theme: "light") }.theme == "light")
     #expect(try cache.value(Added.self, forKey: "key")?.theme == "light")
   }

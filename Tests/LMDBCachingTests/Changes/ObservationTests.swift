@@ -1,5 +1,4 @@
 import Foundation
-import LMDB
 import Synchronization
 import TestSupport
 import Testing
@@ -13,24 +12,18 @@ import Testing
     let cache = try directory.open()
     var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
-    // Changes to other keys, even ones with this prefix, are not delivered.
-    for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
-    try await cache.removeAll(.prefix("key1"))
-    try cache.set(1, forKey: "key")
-    #expect(try await values.next() == 1)
-    for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
-    try cache.set(2, forKey: "key")
-    #expect(try await values.next() == 2)
-    try cache.removeValue(forKey: "key")
-    #expect(try await values.next() == .some(nil))
-    try cache.increment(forKey: "key", by: 7)
-    #expect(try await values.next() == 7)
-    try await cache.write { $0.set(8, forKey: "key") }
-    #expect(try await values.next() == 8)
-    try await cache.removeAll(.prefix("k"))
-    #expect(try await values.next() == .some(nil))
-    try cache.withoutMemory.set(9, forKey: "key")
-    #expect(try await values.next() == 9)
+    let changes: [(value: Int?, make: @Sendable (LMDBCache) throws -> Void)] = [
+      (1, { try $0.set(1, forKey: "key") }), (2, { try $0.set(2, forKey: "key") }),
+      (nil, { try $0.removeValue(forKey: "key") }), (7, { try $0.increment(forKey: "key", by: 7) }),
+      (8, { try $0.write { $0.set(8, forKey: "key") } }), (nil, { try $0.removeAll(.prefix("k")) }),
+      (9, { try $0.withoutMemory.set(9, forKey: "key") }),
+    ]
+    for (value, make) in changes {
+      // Changes to other keys, even ones with this prefix, are not delivered.
+      for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
+      try make(cache)
+      #expect(try await values.next() == .some(value))
+    }
     // A new observer starts with the current value.
     var others = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     #expect(try await others.next() == 9)
@@ -51,8 +44,6 @@ import Testing
     var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
     for number in 1...1_000 { try cache.set(number, forKey: "key") }
     #expect(try await values.next() == 1_000)
-    for number in 1...1_000 { try cache.set(-number, forKey: "key") }
-    #expect(try await values.next() == -1_000)
     try cache.set(5, forKey: "key")
     #expect(try await values.next() == 5)
     try await cache.close()
@@ -62,12 +53,8 @@ import Testing
     let cache = try directory.open()
     try cache.set("text", forKey: "key")
     var values = cache.observe(Int.self, forKey: "key").values.makeAsyncIterator()
-    do {
-      _ = try await values.next()
-      Issue.record("a text is no number")
-    } catch {
-      #expect(error.code == .typeMismatch)
-    }
+    let error = await #expect(throws: CacheError.self) { try await values.next() }
+    #expect(error?.code == .typeMismatch)
     try cache.set(1, forKey: "key")
     #expect(try await values.next() == 1)
     try await cache.close()
@@ -89,10 +76,7 @@ import Testing
     clock.advance(by: .seconds(9))
     try cache.touch(forKey: "key", expires: .after(.seconds(10)))
     #expect(try await values.next() == 2)
-    clock.advance(by: .seconds(9))
-    try cache.set(3, forKey: "key", expires: .after(.seconds(2)))
-    #expect(try await values.next() == 3)
-    clock.advance(by: .seconds(2))
+    clock.advance(by: .seconds(10))
     #expect(try await values.next() == .some(nil))
     // Replacing the value cancels its alarm.
     try cache.set(4, forKey: "key", expires: .after(.seconds(1)))
@@ -102,44 +86,6 @@ import Testing
     clock.advance(by: .seconds(100))
     try cache.set(6, forKey: "key")
     #expect(try await values.next() == 6)
-    try await cache.close()
-  }
-
-  /// Further away than a timer waits, and already past.
-  @Test func alarms() {
-    let clock = ManualClock()
-    let mailbox = ChangeMailbox(limit: 4)
-    let alarm = ExpiryAlarm(.manual(clock), key: "key", mailbox: mailbox)
-    alarm.set(clock.now + 400 * 86_400 * 1_000_000_000)
-    clock.advance(by: .seconds(366 * 86_400))
-    #expect(mailbox.take() == nil)
-    clock.advance(by: .seconds(34 * 86_400))
-    #expect(mailbox.take() == .expired(key: "key"))
-    alarm.set(.min)
-    clock.advance(by: .milliseconds(1))
-    #expect(mailbox.take() == .expired(key: "key"))
-    alarm.set(clock.now + 5)
-    alarm.set(0)
-    clock.advance(by: .seconds(1))
-    #expect(mailbox.take() == nil && clock.timerCount == 0)
-  }
-
-  @Test func changesOfAnotherProcessAreObserved() async throws {
-    let cache = try directory.open()
-    let child = try cacheProcess()
-    #expect(child.run("open \(directory.path) interval=1") == "ok")
-    var values = cache.observe(String.self, forKey: "key").values.makeAsyncIterator()
-    #expect(try await values.next() == .some(nil))
-    #expect(child.run("write key theirs") == "ok")
-    #expect(try await values.next() == "theirs")
-    try cache.set("own", forKey: "key")
-    #expect(try await values.next() == "own")
-    // Otherwise the other process would remove its own value, and this commit would be the later one.
-    try await cache.flush()
-    #expect(child.run("remove key") == "ok")
-    #expect(child.run("flush") == "ok")
-    #expect(try await values.next() == .some(nil))
-    child.end()
     try await cache.close()
   }
 
@@ -160,28 +106,6 @@ import Testing
       #expect(try await values.next() == .some(value))
     }
     child.end()
-    try await cache.close()
-  }
-
-  @Test(arguments: [1, 4]) func theLastValueIsNeverMissed(_ observers: Int) async throws {
-    let cache = try directory.open()
-    let last = 3_000
-    try cache.set(0, forKey: "key")
-    let tasks = (0..<observers).map { _ in
-      Task {
-        var seen: [Int] = []
-        for try await value in cache.observe(Int.self, forKey: "key").values {
-          seen.append(value ?? -1)
-          if value == last { break }
-        }
-        return seen
-      }
-    }
-    inBackground(DispatchGroup()) { for number in 1...last { try? cache.set(number, forKey: "key") } }
-    for task in tasks {
-      let seen = try await task.value
-      #expect(seen.last == last && seen == seen.sorted(), "\(seen)")
-    }
     try await cache.close()
   }
 

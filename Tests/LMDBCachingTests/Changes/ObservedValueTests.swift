@@ -33,63 +33,13 @@ import Testing
     case "disk": try cache.withoutMemory.set(2, forKey: "key")
     case "tag": try await cache.removeAll(.tag("tag"))
     default:
-      #expect(other?.run("open \(directory.path)") == "ok")
-      #expect(other?.run("remove key") == "ok")
-      #expect(other?.run("close") == "ok")
+      for command in ["open \(directory.path)", "remove key", "close"] { #expect(other?.run(command) == "ok") }
     }
     #expect(try await becomesTrue { change.isSet })
     #expect(observed.value == (["set", "batch", "disk"].contains(what) ? 2 : nil))
     try await cache.close()
     #expect(observed.value == nil)
     #expect(errorCode { _ = try observed.read() } == .closed)
-  }
-
-  /// Observation starts when the closure ends, after others have seen the change.
-  @Test(arguments: [1, 2, 70]) func changesDuringAReadAreReportedAfterwards(_ count: Int) async throws {
-    let cache = try directory.open()
-    try cache.set(0, forKey: "key")
-    let observed = cache.observe(Int.self, forKey: "key")
-    let (change, isRead, areOthersTold) = (Flag(), Flag(), Flag())
-    let latest = Guarded<Flag?>(nil)
-    /// Runs on another thread, outside this one's tracking.
-    @Sendable func changedForAnother() -> Flag { onThread(stack: 1 << 20) { changed { _ = observed.value } } }
-    inBackground(DispatchGroup()) {
-      withObservationTracking {
-        _ = observed.value
-        for number in 1...count {
-          let other = changedForAnother()
-          try? cache.set(number, forKey: "key")
-          if !eventually(within: .seconds(300), { other.isSet }) { return }
-        }
-        let last = changedForAnother()
-        latest { $0 = last }
-        areOthersTold.set()
-      } onChange: {
-        change.set()
-      }
-      isRead.set()
-    }
-    #expect(try await becomesTrue(within: .seconds(300)) { isRead.isSet })
-    #expect(areOthersTold.isSet)
-    #expect(try await becomesTrue(within: .seconds(300)) { change.isSet })
-    // Trackers that already know are not notified.
-    #expect(latest.current?.isSet == false)
-    try await cache.close()
-  }
-
-  /// Another key's observer is notified, and this one's is not.
-  @Test func changesOfOtherKeysAreNotReported() async throws {
-    let cache = try directory.open()
-    try cache.set(1, forKey: "key")
-    let observed = cache.observe(Int.self, forKey: "key")
-    let other = cache.observe(Int.self, forKey: "key99")
-    let change = changed { _ = observed.value }
-    let otherChange = changed { _ = other.value }
-    for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
-    #expect(try await becomesTrue { otherChange.isSet })
-    #expect(!change.isSet)
-    #expect(observed.value == 1 && other.value == 99)
-    try await cache.close()
   }
 
   @Test func unusedObservationsEnd() async throws {

@@ -117,10 +117,6 @@ import Testing
     try cache.close()
     for segment in crashed.segments { try FileManager.default.removeItem(at: crashed.url(segment)) }
     if wasPowerCut { crashed.makeJournalsOlder() }
-    let expected = wasPowerCut ? ["before"] : ["after", "before"]
-    #expect(try crashed.reader().seen().keys.sorted() == expected)
-    let replayed = try crashed.open()
-    #expect(try replayed.seen().keys.sorted() == expected)
-    try replayed.close()
+    #expect(try crashed.reader().seen().keys.sorted() == (wasPowerCut ? ["before"] : ["after", "before"]))
   }
 }

@@ -34,7 +34,7 @@ import Testing
     /// Logged on the writer thread, which reopens the files.
     case lostFiles
     #if os(Linux)
-      case failedCommit, failedTrim
+      case failedCommit
     #endif
 
     var isOpening: Bool { self == .recovery || self == .replay }
@@ -66,15 +66,6 @@ import Testing
         steps += [
           ("flush", failed), acted, ("filelimit 1099511627776", .ok), ("settle", maybe("ok")), ("get key", maybe("v")),
         ]
-      // Maintenance has no caller to throw to.
-      case .failedTrim:
-        steps = [("set key v", .ok)]
-        for index in 0..<300 { steps.append(("setfor k\(index) v\(index) 1000000000", .ok)) }
-        steps += [
-          ("flush", .ok), ("filelimit 12288", .ok), ("maintain", maybe("ok")), acted,
-          ("filelimit 1099511627776", .ok), ("set key w", maybe("ok")), ("advance 60000000000", .ok),
-          ("settle", maybe("ok")), ("get key", maybe("w")),
-        ]
     #endif
     }
     return steps
@@ -93,8 +84,7 @@ import Testing
     if occasion == .growingMap { open += " map=1048576 threshold=1048576" }
     var close = ProcessScript.Answer.ok
     #if os(Linux)
-      if occasion == .failedTrim { open += " wall=1700000000000000000" }
-      if occasion == .failedCommit || occasion == .failedTrim { close = .anything }
+      if occasion == .failedCommit { close = .anything }
     #endif
     var begin: Steps = [(open, .ok)]
     // The others cannot be made while the cache opens.

@@ -45,42 +45,4 @@ import Testing
     #expect(try cache.value(String.self, forKey: "key") == "new")
     try cache.close()
   }
-
-  @Test func aRenamedDirectoryAndANewOneInItsPlaceAreTwoCaches() throws {
-    let (old, moved) = (directory.path + "/cache", directory.path + "/moved")
-    func open() throws -> LMDBCache {
-      try LMDBCache(
-        directory: URL(fileURLWithPath: old), configuration: CacheDirectory.configuration { $0.memory.countLimit = 0 })
-    }
-    let first = try open()
-    try first.set("of the first", forKey: "before")
-    try first.flush()
-    #expect(rename(old, moved) == 0)
-    let second = try open()
-    #expect(try second.value(String.self, forKey: "before") == nil)
-    try second.set("of the second", forKey: "theirs")
-    try second.flush()
-    // It goes on with its moved files, or fails.
-    let code = errorCode {
-      try first.set("of the first", forKey: "after")
-      try first.flush()
-      let before = try first.value(String.self, forKey: "before")
-      #expect(before == "of the first")
-      let after = try first.value(String.self, forKey: "after")
-      #expect(after == "of the first")
-    }
-    #expect(code != .storageFailed)
-    #expect((try? first.value(String.self, forKey: "theirs")) == .some(nil) || code != nil)
-    #expect((try? first.value(String.self, forKey: "theirs")) != "of the second")
-    #expect(try second.value(String.self, forKey: "after") == nil)
-    #expect(try second.entries().map(\.key) == ["theirs"])
-    try? first.close()
-    try second.close()
-    // Earlier commits moved with the directory.
-    let renamed = try LMDBCache(
-      directory: URL(fileURLWithPath: moved), configuration: CacheDirectory.configuration())
-    #expect(try renamed.value(String.self, forKey: "before") == "of the first")
-    #expect(try renamed.value(String.self, forKey: "theirs") == nil)
-    try renamed.close()
-  }
 }

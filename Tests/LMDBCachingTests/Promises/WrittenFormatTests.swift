@@ -50,18 +50,16 @@ import Testing
       #expect(try reader.entry(forKey: key) == nil, "\(key)")
     }
     var keys: [String] = []
-    try reader.forEachPage { entries in
-      keys += entries.map(\.key)
+    try reader.forEachPage {
+      keys += $0.map(\.key)
       return true
     }
-    #expect(keys.count == CacheFixture.values.count)
-    #expect(Set(keys) == Set(CacheFixture.values.map(\.key)))
+    #expect(keys.sorted() == CacheFixture.values.map(\.key).sorted())
     for key in CacheFixture.loadedKeys {
       let record = try #require(try reader.record(forKey: key))
       // In whole seconds, because shares of a lifetime are rounded.
-      let (expires, refresh, kept) = (record.expires, record.refresh, record.kept)
-      #expect((expires - refresh + 500_000_000) / 1_000_000_000 == Int64(CacheFixture.lifetime / 2))
-      #expect((kept - expires) / 1_000_000_000 == Int64(CacheFixture.keptFor))
+      #expect((record.expires - record.refresh + 500_000_000) / 1_000_000_000 == Int64(CacheFixture.lifetime / 2))
+      #expect((record.kept - record.expires) / 1_000_000_000 == Int64(CacheFixture.keptFor))
     }
     #expect(reader.notices == [])
     #expect(try TreeImage(directory.path, except: ["lock.mdb"]) == before)
@@ -77,9 +75,7 @@ import Testing
       try expect(value, try cache.entry(forKey: value.key))
     }
     for key in CacheFixture.goneKeys { #expect(try cache.entry(forKey: key) == nil, "\(key)") }
-    let keys = try cache.entries().map(\.key)
-    #expect(keys.count == CacheFixture.values.count)
-    #expect(Set(keys) == Set(CacheFixture.values.map(\.key)))
+    #expect(try cache.entries().map(\.key).sorted() == CacheFixture.values.map(\.key).sorted())
     // A cached absence loads nothing.
     for key in CacheFixture.absentKeys {
       #expect(try cache.optionalValue(String.self, forKey: key) { _ in "loaded" } == nil, "\(key)")
@@ -104,12 +100,9 @@ import Testing
     for key in changed { #expect(try first.increment(forKey: key) == 43) }
     try first.set("new", forKey: "new", tags: ["waiting:red"])
     try first.close()
-    try verify(pendingWrites: 0...0)
     let second = try directory.open()
     #expect(second.recovery == nil && second.health.isHealthy)
-    for value in values where !changed.contains(value.key) {
-      #expect(try value.isFound(in: second), "\(value.key)")
-    }
+    for value in values where !changed.contains(value.key) { #expect(try value.isFound(in: second), "\(value.key)") }
     for key in removed { #expect(try second.entry(forKey: key) == nil, "\(key)") }
     for key in changed { #expect(try second.value(Int.self, forKey: key) == 43) }
     #expect(try second.value(String.self, forKey: "new") == "new")

@@ -30,27 +30,17 @@ import Testing
       let bytes = StatisticsBlock.bytes(statistics, number: seed)
       #expect(bytes.count == StatisticsBlock.size)
       let read = try #require(StatisticsBlock.read(bytes, identifier: 7))
-      #expect(read.statistics == statistics)
-      #expect(read.number == seed)
+      #expect(read.statistics == statistics && read.number == seed)
     }
   }
 
-  @Test(arguments: ["", "a", String(repeating: "é", count: 32), String(repeating: "é", count: 33), "👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦"])
+  @Test(arguments: ["", String(repeating: "é", count: 32), String(repeating: "é", count: 33), "👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦"])
   func aNameIsCutBetweenCharacters(_ name: String) throws {
     var statistics = Self.statistics()
     statistics.name = name
     let read = try #require(StatisticsBlock.read(StatisticsBlock.bytes(statistics, number: 1), identifier: 7))
-    #expect(name.hasPrefix(read.statistics.name))
-    #expect(read.statistics.name.utf8.count <= 64)
-    #expect(read.statistics.name == name || name.utf8.count > 64)
-  }
-
-  /// Counters change during the read, so a part may exceed its whole.
-  @Test func negativeCountsAreZero() throws {
-    var statistics = Self.statistics()
-    statistics.statistics.misses = -1
-    let read = try #require(StatisticsBlock.read(StatisticsBlock.bytes(statistics, number: 1), identifier: 7))
-    #expect(read.statistics.statistics.misses == 0)
+      .statistics
+    #expect(name.hasPrefix(read.name) && read.name.utf8.count <= 64 && (read.name == name || name.utf8.count > 64))
   }
 
   /// A torn read combines two publications.
