@@ -33,7 +33,8 @@ import Testing
     isHeld.wait()
     let isWritten = finishes {
       for index in 200..<1_000 {
-        #expect(errorCode { try cache.set(Self.text(index), forKey: "k\(index)") } == nil, "k\(index)")
+        let code = errorCode { try cache.set(Self.text(index), forKey: "k\(index)") }
+        #expect(code == nil, "k\(index)")
         // Fills the map step by step, until a commit waits for readers.
         if index.isMultiple(of: 8), index < 240 { _ = errorCode { try cache.flush() } }
       }
