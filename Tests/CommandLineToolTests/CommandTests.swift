@@ -7,24 +7,18 @@ import Testing
 @Suite struct CommandTests {
   let scratch = try! Scratch()
 
-  private func fill(_ count: Int) throws {
-    try scratch.fill { cache in
-      for number in 0..<count { try cache.set("value", forKey: "key:\(1000 + number)", cost: 10) }
-    }
-  }
-
-  private func count() async throws -> Int {
-    try await Tool.run("ls", "-q", "--cache", scratch.cache).text.split(separator: "\n").count
+  private func keys(_ words: String...) async throws -> [String] {
+    try await Tool.run(["ls", "-q", "--cache", scratch.cache] + words).text.split(separator: "\n").map(String.init)
   }
 
   @Test func aListIsATableOrKeysOrObjects() async throws {
-    try fill(12)
+    try scratch.fill(12, cost: 10)
     try await scratch.expect(
       """
       $ ls
       # 13
       | KEY SIZE FORMAT COST EXPIRES CREATED
-      | key:1000 5 string 10 never
+      | key:1000 10 string 10 never
       $ ls -q --prefix key:101
       > key:1010
       > key:1011
@@ -38,28 +32,19 @@ import Testing
 
   /// The list exceeds one read batch.
   @Test func aLongListIsWrittenInParts() async throws {
-    try fill(2_500)
-    let keys = try await Tool.run("ls", "-q", "--cache", scratch.cache).text.split(separator: "\n").map(String.init)
-    #expect(keys.count == 2_500 && keys == keys.sorted() && Set(keys).count == 2_500)
-    let lines = try await Tool.run("ls", "--cache", scratch.cache).text.split(separator: "\n")
+    try scratch.fill(2_500)
+    let all = (1_000..<3_500).map { "key:\($0)" }
+    #expect(try await keys() == all)
+    let lines = try await scratch.run("ls").text.split(separator: "\n")
     #expect(lines.count == 2_501 && lines.count { $0.hasPrefix("KEY") } == 1)
-    for limit in [1, 999, 1_000, 1_001, 2_500, 9_999] {
-      let words = ["--limit", "\(limit)", "--cache", scratch.cache]
-      let some = try await Tool.run(["ls", "-q"] + words).text
-      #expect(some.split(separator: "\n").map(String.init) == Array(keys.prefix(limit)), "\(limit)")
-      let entries: [ListedEntry] = try await Tool.run(["ls", "--json"] + words).json()
-      #expect(entries.map(\.key) == Array(keys.prefix(limit)), "\(limit)")
+    for limit in [1, 1_000, 1_001, 9_999] {
+      #expect(try await keys("--limit", "\(limit)") == Array(all.prefix(limit)), "\(limit)")
+      let entries: [ListedEntry] = try await scratch.run("ls", "--json", "--limit", "\(limit)").json()
+      #expect(entries.map(\.key) == Array(all.prefix(limit)), "\(limit)")
     }
   }
 
   #if os(Linux)
-    /// The peak memory of a process, in bytes.
-    private func peak(of process: ChildProcess) throws -> Int {
-      let status = try String(contentsOfFile: "/proc/\(process.identifier)/status", encoding: .utf8)
-      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
-      return try #require(Int(line.split(separator: " ").dropLast().last ?? "").map { $0 << 10 })
-    }
-
     /// The files hold 28 MB, and the tool waits for its reader with most of them read.
     @Test(.disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "a sanitizer takes additional memory"))
     func aLongListTakesLittleMemoryAndBeginsAtOnce() async throws {
@@ -71,19 +56,18 @@ import Testing
           }
         }
       }
-      let process = try Tool.start("ls", "-q", "--cache", scratch.cache)
+      let process = try ChildProcess(Tool.executable, ["ls", "-q", "--cache", scratch.cache])
       #expect(process.readLine() == "key:1000000")
-      for number in 1..<90_000 where process.readLine() != "key:\(1_000_000 + number)" {
-        Issue.record("line \(number)")
-        break
-      }
-      #expect(try peak(of: process) < 50 << 20)
+      #expect((1..<90_000).allSatisfy { process.readLine() == "key:\(1_000_000 + $0)" })
+      let status = try String(contentsOfFile: "/proc/\(process.identifier)/status", encoding: .utf8)
+      let peak = try #require(status.firstMatch(of: /VmHWM:\s*(\d+) kB/).flatMap { Int($0.1) })
+      #expect(peak < 50 << 10)
       #expect(process.readRemaining().count == 10_000)
     }
   #endif
 
   @Test func statCounts() async throws {
-    try fill(100)
+    try scratch.fill(100, cost: 10)
     try await scratch.expect(
       """
       $ stat --json
@@ -98,43 +82,23 @@ import Testing
       """)
   }
 
-  /// A snapshot that is open until ``end()``.
-  private final class HeldSnapshot: Sendable {
-    private let ending = DispatchSemaphore(value: 0)
-
-    init(of cache: LMDBCache) {
-      let begun = DispatchSemaphore(value: 0)
-      Thread { [ending] in
-        do {
-          try cache.read { _ in
-            begun.signal()
-            ending.wait()
-          }
-        } catch { Issue.record(error) }
-      }.start()
-      begun.wait()
-    }
-
-    func end() { ending.signal() }
-  }
-
   @Test func statShowsTheOldestSnapshot() async throws {
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
-    try cache.set("value", forKey: "first")
+    let cache = try scratch.open()
+    try cache.set("value", forKey: "key")
     try await cache.flush()
-    let snapshot = HeldSnapshot(of: cache)
+    let reader = try ChildProcess("CacheTestProcess")
+    #expect(reader.run("open \(scratch.cache)") == "ok" && reader.run("snapshot key") == "held")
     for number in 0..<3 {
-      try cache.set("value", forKey: "later:\(number)")
+      try cache.set(number, forKey: "later")
       try await cache.flush()
     }
     try await scratch.expect(
       """
       $ stat --json
-      { process=\(getpid()) transactionsBehind=3 isSuspended=false
+      { process=\(reader.identifier) transactionsBehind=3 isSuspended=false
       $ stat
-      ~ of process \(getpid()), 3 transactions behind
+      ~ of process \(reader.identifier), 3 transactions behind
       """)
-    snapshot.end()
     try await cache.close()
   }
 
@@ -144,14 +108,12 @@ import Testing
       struct Others: Decodable { let prefixes, entries, bytes: Int }
       struct Format: Decodable { let format: String, entries, bytes: Int }
       struct Bucket: Decodable { let upTo: Int?, entries, bytes: Int }
-
       let entries, bytes: Int
       let prefixes: [Prefix]
       let otherPrefixes: Others?
       let formats: [Format]
       let sizes, ages, idleTimes: [Bucket]
     }
-
     let contents: Contents?
   }
 
@@ -192,13 +154,11 @@ import Testing
       ~ LAST READ
       ~ (no separator)
       ~ 60  300,000
+      $ clear
       """)
-  }
-
-  /// Key identity is the bytes, so these are two prefixes.
-  @Test func canonicallyEquivalentPrefixesStayApart() async throws {
+    // Key identity is the bytes, so these are two prefixes.
     try scratch.fill { for prefix in ["\u{E9}:", "e\u{301}:"] { try $0.set(1, forKey: prefix + "key") } }
-    let prefixes = try await contents().prefixes.map { Array($0.prefix.utf8) }
+    let prefixes = try await self.contents().prefixes.map { Array($0.prefix.utf8) }
     #expect(prefixes == [Array("e\u{301}:".utf8), Array("\u{E9}:".utf8)])
   }
 
@@ -218,19 +178,19 @@ import Testing
 
   /// Limits are enforced by the cache's own processes.
   @Test func theToolEnforcesNoLimits() async throws {
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
-    cache.disk.costLimit = .max
-    for number in 0..<8 { try cache.set(number, forKey: "\(number)", cost: 1 << 30) }
-    try await cache.close()
+    try scratch.fill { cache in
+      cache.disk.costLimit = .max
+      for number in 0..<8 { try cache.set(number, forKey: "\(number)", cost: 1 << 30) }
+    }
     try await scratch.expect("$ set a value\n$ set b value\n$ set c value\n$ ls -q\n# 11")
   }
 
   @Test func trimEnforcesALimitAndClearRemovesEverything() async throws {
-    try fill(100)
+    try scratch.fill(100, cost: 10)
     try await scratch.expect("$ trim --count 40")
-    #expect(try await count() <= 40)
+    #expect(try await keys().count <= 40)
     try await scratch.expect("$ trim --cost 100")
-    let kept = try await count()
+    let kept = try await keys().count
     #expect((1...10).contains(kept))
     try await scratch.expect(
       """
@@ -241,7 +201,6 @@ import Testing
       # \(kept)
       """)
     // An imported file counts as created when it was last changed.
-    try FileManager.default.createDirectory(atPath: scratch.path("files"), withIntermediateDirectories: true)
     let file = try scratch.file("files/old", Data())
     try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -7_200)], ofItemAtPath: file)
     try await scratch.expect(
@@ -275,7 +234,7 @@ import Testing
   #endif
 
   @Test func aCacheThatIsOpenElsewhereIsReadAndWritten() async throws {
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache))
+    let cache = try scratch.open()
     try await cache.write(waitsForCommit: true) { $0.set("here", forKey: "a") }
     try await scratch.expect("$ get a\n= here\n$ set a there")
     #expect(try cache.value(String.self, forKey: "a") == "there")
@@ -285,13 +244,10 @@ import Testing
   // MARK: - Verifying
 
   @Test func aSoundCacheIsVerifiedAsOfItsLastCommit() async throws {
-    try await scratch.expect("$$66 verify @\n/")
-    try fill(500)
-    let data = URL(fileURLWithPath: scratch.cache + "/data.mdb")
-    let before = try Data(contentsOf: data)
-    try await scratch.expect("$$ verify @\n~ sound\n$$ verify --json @\n{ bytes=\(before.count)")
-    #expect(try Data(contentsOf: data) == before)
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: .withoutMemory)
+    try scratch.fill(500)
+    let size = try Data(contentsOf: URL(fileURLWithPath: scratch.cache + "/data.mdb")).count
+    try await scratch.expect("$$ verify @\n~ sound\n$$ verify --json @\n{ bytes=\(size)")
+    let cache = try scratch.open()
     try cache.set("value", forKey: "another")
     try await cache.flush()
     try await scratch.expect(
@@ -301,12 +257,11 @@ import Testing
 
   /// The structure and the sum over the entries are sound: only the value's checksum reveals the damage.
   @Test func aDamagedValueIsFoundByItsChecksum() async throws {
-    try fill(500)
-    try await scratch.expect("$ set key:1077 particular")
+    try scratch.fill(500)
     let data = URL(fileURLWithPath: scratch.cache + "/data.mdb")
     var bytes = try Data(contentsOf: data)
     // Change every copy, since free pages may have it too.
-    while let place = bytes.range(of: Data("particular".utf8)) { bytes[place.lowerBound] ^= 1 }
+    while let place = bytes.range(of: Data("value 1077".utf8)) { bytes[place.lowerBound] ^= 1 }
     try bytes.write(to: data)
     try await scratch.expect(
       """

@@ -2,53 +2,32 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The progress line appears after a second.
+/// The progress line is for a terminal. In a replay it appears after a second.
 @Suite struct ProgressTests {
-  /// A replay whose trace does not end yet.
-  struct WaitingReplay {
-    let trace = Pipe()
-    let process: LaunchedProcess
-
-    init(errors: FileHandle) throws {
-      process = try LaunchedProcess(
-        Tool.executable, ["replay", "-", "--format", "text"],
-        environment: ProcessInfo.processInfo.environment.merging(["TERM": "xterm"]) { $1 },
-        input: trace.fileHandleForReading, output: .nullDevice, errors: errors)
-      try trace.fileHandleForReading.close()
+  @Test func aTerminalShowsTheProgressAndAFileDoesNot() throws {
+    // The traces have no end yet.
+    let traces = [Pipe(), Pipe()]
+    let sessions = try [false, true].enumerated().map { index, showsErrors in
+      let trace = traces[index].fileHandleForReading
+      defer { try? trace.close() }
+      return try TerminalSession(["replay", "-", "--format", "text"], input: trace, showsErrors: showsErrors)
     }
-
-    func end() throws {
+    #expect(sessions[1].shows("/s"))
+    // The first replay began earlier.
+    for (trace, session) in zip(traces, sessions) {
       try trace.fileHandleForWriting.write(contentsOf: Data("a\nb\na\n".utf8))
       try trace.fileHandleForWriting.close()
+      #expect(session.end() == .exit(0))
     }
+    #expect(sessions[1].text.hasSuffix("\r\u{1B}[K"), "\(sessions[1].text.debugDescription)")
+    #expect(sessions[0].other == "")
   }
 
-  @Test func aTerminalIsToldAndAFileIsNot() async throws {
+  @Test func anImportHasABar() throws {
     let scratch = try Scratch()
-    let path = try scratch.file("errors", Data())
-    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-    let terminal = try PseudoTerminal()
-    let silent = try WaitingReplay(errors: file)
-    let shown = try WaitingReplay(errors: terminal.program)
-
-    var text = ""
-    let deadline = ContinuousClock.now + .seconds(120)
-    while !text.contains("/s"), ContinuousClock.now < deadline {
-      text += String(decoding: terminal.written(), as: UTF8.self)
-      try await Task.sleep(for: .milliseconds(1))
-    }
-    #expect(text.contains("/s"), "\(text)")
-    // The silent replay began later, and the shown one has already run for more than a second.
-    try silent.end()
-    try shown.end()
-    for replay in [silent, shown] {
-      let ending = await withCheckedContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(returning: replay.process.wait()) }
-      }
-      #expect(ending.status == 0)
-    }
-    text += String(decoding: terminal.written(), as: UTF8.self)
-    #expect(text.hasSuffix("\r\u{1B}[K"), "\(text.debugDescription)")
-    #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+    let session = try TerminalSession(
+      ["import", ImportTests.fixture, "--from", "yycache", "--json", "--cache", scratch.cache], showsErrors: true)
+    #expect(session.end() == .exit(0))
+    #expect(session.text.contains("212 of 212") && session.other.contains(#""taken""#))
   }
 }
