@@ -6,23 +6,20 @@ final class YYCacheWriter {
   private var connection: OpaquePointer?
   private let directory: URL
 
-  struct Failure: Error {
-    let status: Int32
-  }
+  static let table = """
+    CREATE TABLE manifest (key text, filename text, size integer, inline_data blob, modification_time integer, \
+    last_access_time integer, extended_data blob, primary key(key)); \
+    CREATE INDEX last_access_time_idx ON manifest(last_access_time)
+    """
+
+  struct Failure: Error { let status: Int32 }
 
   init(at directory: URL, makesTable: Bool = true) throws {
     self.directory = directory
     try FileManager.default.createDirectory(
       at: directory.appendingPathComponent("data"), withIntermediateDirectories: true)
     try check(sqlite3_open(directory.appendingPathComponent("manifest.sqlite").path, &connection))
-    if makesTable {
-      try execute(
-        """
-        CREATE TABLE manifest (key text, filename text, size integer, inline_data blob, modification_time integer, \
-        last_access_time integer, extended_data blob, primary key(key)); \
-        CREATE INDEX last_access_time_idx ON manifest(last_access_time)
-        """)
-    }
+    if makesTable { try execute(Self.table) }
   }
 
   deinit { sqlite3_close(connection) }
