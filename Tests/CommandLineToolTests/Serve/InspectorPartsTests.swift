@@ -31,13 +31,4 @@ import Testing
       for other in ["", start, token.text + "0", start + "x"] { #expect(!token.matches(other)) }
     }
   }
-
-  @Test(arguments: [
-    ("", ""), ("1", "1"), ("{ }", "{}"), ("[[],{}]", "[\n  [],\n  {}\n]"), ("]]]", "\n]\n]\n]"),
-    (#"{"a" : "b, c"}"#, "{\n  \"a\" : \"b, c\"\n}"), (#"["\"]"]"#, "[\n  \"\\\"]\"\n]"),
-  ])
-  func notationIsIndented(_ source: String, text: String) {
-    let notation = IndentedNotation(source, limit: 1_000)
-    #expect(notation.text == text && !notation.isCut)
-  }
 }

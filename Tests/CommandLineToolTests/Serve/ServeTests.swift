@@ -18,28 +18,17 @@ import Testing
   }
 
   private struct Listing: Decodable {
-    struct Entry: Decodable {
-      let key: String
-      let isCut: Bool
-    }
+    struct Entry: Decodable { let key: String, isCut: Bool }
     let entries: [Entry]
     let next: String?
   }
 
   private struct Entry: Decodable {
-    struct View: Decodable {
-      let kind: String
-      let title: String
-      let text: String?
-      let shown: Int?
-    }
+    struct View: Decodable { let kind, title: String, text: String?, shown: Int? }
     let views: [View]
   }
 
-  private struct Question: Decodable {
-    let confirmation: String
-    let question: String
-  }
+  private struct Question: Decodable { let confirmation, question: String }
 
   // MARK: Who may ask
 
@@ -145,15 +134,6 @@ import Testing
     #expect(try session.get("api/summary").status == 200)
   }
 
-  #if os(Linux)
-    /// Every other address of this machine, also of the loopback network, is refused.
-    @Test(arguments: [0x7F00_0002, 0x7F01_0203] as [UInt32]) func onlyOneAddressAccepts(_ address: UInt32) throws {
-      let session = try started()
-      #expect(throws: (any Error).self) { try RawConnection(port: session.port, address: address) }
-      #expect(try session.get("api/summary").status == 200)
-    }
-  #endif
-
   // MARK: How it begins and ends
 
   @Test(arguments: [SIGINT, SIGTERM]) func aSignalEndsIt(_ number: Int32) throws {
@@ -165,9 +145,15 @@ import Testing
     #expect(session.process.end() == .exit(0))
   }
 
-  @Test func aPortThatIsTakenIsAnError() async throws {
+  @Test func onePortOfOneAddressIsTaken() async throws {
     let session = try started()
     try await scratch.expect("$75 serve --port \(session.port)\n! --port")
+    #if os(Linux)
+      // Every other address of this machine, also of the loopback network, is refused.
+      for address in [0x7F00_0002, 0x7F01_0203] as [UInt32] {
+        #expect(throws: (any Error).self) { try RawConnection(port: session.port, address: address) }
+      }
+    #endif
   }
 
   // MARK: Entries
@@ -226,10 +212,7 @@ import Testing
     }
   }
 
-  private struct Person: Codable {
-    var name: String
-    var age: Int
-  }
+  private struct Person: Codable { var name: String, age: Int }
 
   @Test func valuesAreShownByTheirKind() throws {
     let list: [String: Any] = ["limits": [1, 2]]
@@ -243,26 +226,13 @@ import Testing
       }
       try cache.set(42, forKey: "number")
       try cache.set(Data([0, 65, 255]), forKey: "bytes")
-      // Foundation's formatter crashes for these.
-      for date in [Double.nan, .infinity, -.infinity, 1e300] {
-        try cache.set(Date(timeIntervalSinceReferenceDate: date), forKey: "date \(date)")
-      }
+      // Foundation's formatter crashes for it.
+      try cache.set(Date(timeIntervalSinceReferenceDate: .nan), forKey: "date")
     }
     let session = try InspectorSession(cache: scratch.cache)
-    func views(_ key: String) throws -> [Entry.View] {
-      try session.json("api/entry?key=\(InspectorSession.escaped(key))", as: Entry.self).views
-    }
+    func views(_ key: String) throws -> [Entry.View] { try session.json("api/entry?key=\(key)", as: Entry.self).views }
     let propertyList = "{\n  \"limits\": [\n    1,\n    2\n  ]\n}"
-    let indented = """
-      {
-        "a": [
-          1.50,
-          12345678901234567890
-        ],
-        "b": {},
-        "c": "}:,"
-      }
-      """
+    let indented = "{\n  \"a\": [\n    1.50,\n    12345678901234567890\n  ],\n  \"b\": {},\n  \"c\": \"}:,\"\n}"
     for (key, titles, text) in [
       ("json", ["JSON", "Text", "Bytes"], indented),
       ("codable", ["CBOR", "Bytes"], "{\n  \"age\": 36,\n  \"name\": \"Ada\"\n}"),
@@ -275,18 +245,15 @@ import Testing
     let bytes = try views("bytes")
     #expect(bytes.map(\.kind) == ["hex"])
     #expect(bytes[0].text?.hasPrefix("00000000  00 41 ff") == true && bytes[0].text?.hasSuffix(" .A.\n") == true)
-    for date in ["nan", "inf", "-inf", "1e+300"] { #expect(try !views("date \(date)").isEmpty) }
-    #expect(try session.get("api/summary").status == 200)
+    #expect(try !views("date").isEmpty)
   }
 
   private static let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
 
   /// Megabytes are cut to kilobytes, with a note. The cut may fall within a character.
   @Test func whatIsLongIsCut() throws {
-    let texts = [
-      "words": String(repeating: "läng ", count: 1 << 20),
-      "list": "[" + String(repeating: "1,", count: 1 << 20) + "1]",
-    ]
+    let list = "[" + String(repeating: "1,", count: 1 << 20) + "1]"
+    let texts = ["words": String(repeating: "läng ", count: 1 << 20), "list": list]
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
     try scratch.fill(configuration) { cache in
@@ -373,8 +340,9 @@ import Testing
     let session = try started(isWritable: true)
     let remove = #"{"key":"key:1000"}"#
     // The request needs the page's origin, and a content type that no form has.
-    #expect(try session.post("api/remove", remove, origin: nil).status == 403)
-    #expect(try session.post("api/remove", remove, origin: "http://example.org").status == 403)
+    for origin in [nil, "http://example.org"] {
+      #expect(try session.post("api/remove", remove, origin: origin).status == 403)
+    }
     #expect(try session.post("api/remove", remove, type: "text/plain").status == 415)
     #expect(try session.post("api/remove", "{").status == 400)
     #expect(try session.post("api/remove", #"{"key":"none"}"#).status == 404)
@@ -383,15 +351,13 @@ import Testing
     #expect(asked.status == 202 && question.question.contains("10 B"))
     // Nothing is removed yet, and the code is valid only for this question.
     #expect(try session.get("api/entry?key=key%3A1000").status == 200)
+    func confirm(_ code: String, _ key: String = "key:1000") throws -> RawResponse {
+      try session.post("api/remove", #"{"key":"\#(key)","confirmation":"\#(code)"}"#)
+    }
     let code = question.confirmation
-    let other = #"{"key":"key:1001","confirmation":"\#(code)"}"#
-    #expect(try session.post("api/remove", other).status == 409)
-    let guessed = #"{"key":"key:1000","confirmation":"\#(String(code.reversed()))"}"#
-    #expect(try session.post("api/remove", guessed).status == 409)
-    let confirmed = #"{"key":"key:1000","confirmation":"\#(code)"}"#
-    #expect(try session.post("api/remove", confirmed).text == #"{"removed":1}"#)
-    #expect(try session.get("api/entry?key=key%3A1000").status == 404)
-    #expect(try session.post("api/remove", confirmed).status == 409)
+    #expect(try confirm(code, "key:1001").status == 409 && confirm(String(code.reversed())).status == 409)
+    #expect(try confirm(code).text == #"{"removed":1}"#)
+    #expect(try session.get("api/entry?key=key%3A1000").status == 404 && confirm(code).status == 409)
     try await scratch.expect("$1 get key:1000\n$ get key:1001\n= value 1001\n$ verify --values")
   }
 
