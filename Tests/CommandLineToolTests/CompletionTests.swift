@@ -16,14 +16,10 @@ import Testing
     for name in ["caches/app/thumbnails", "data/app/settings"] {
       try await scratch.expect("$ set key value --cache @\(name)")
     }
-    let directories = [
-      "caches/app/empty", "places/a b", "places/a:b", "places/$(touch ran)", "places/`touch ran`", "places/.hidden",
-      "places/back\\slash", "places/it's", "places/two\nlines",
-    ]
-    for directory in directories {
-      try FileManager.default.createDirectory(atPath: scratch.path(directory), withIntermediateDirectories: true)
-    }
-    try scratch.file("places/file", Data())
+    for name in [
+      "caches/app/empty/x", "places/a b/x", "places/a:b/x", "places/$(touch ran)/x", "places/`touch ran`/x",
+      "places/.hidden/x", "places/back\\slash/x", "places/it's/x", "places/two\nlines/x", "places/file",
+    ] { try scratch.file(name, Data()) }
   }
 
   /// The tool's candidates for the last word, requested as a shell's script does.

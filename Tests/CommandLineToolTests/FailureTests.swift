@@ -7,11 +7,12 @@ import Testing
   let scratch = try! Scratch()
 
   @Test func withoutACacheIs66AndMakesNothing() async throws {
-    let commands = [
+    for command in [
       "get key", "rm key", "rm --prefix k", "ls", "stat", "trim --count 1", "clear", "export", "verify", "top", "watch",
       "serve", "backup @backup", "restore @backup", "replay @nope --format text", "set key --file @nope",
-    ]
-    for command in commands { try await scratch.expect("$66 \(command)\n/") }
+      "top --cache @.",
+      "top --cache /dev/null/", "top --cache /",
+    ] { try await scratch.expect("$66 \(command)\n/") }
     try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: false)
     for command in ["get key", "stat", "clear"] { try await scratch.expect("$66 \(command)") }
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.cache).isEmpty)

@@ -59,39 +59,30 @@ import Testing
     let place = try Scratch()
     try place.file("trace", bytes(trace(1_000, keys: 100)))
     try await place.expect(
-      """
-      $$ replay @trace --format u32be
-      ~ requests
-      ~ memory hits
-      ~ disk hits
-      ~ hit ratio
-      ~ wrong values
-      ~ p99.9
-      ~ 1,000
-      ^ \u{1B}
-      """, environment: ["TMPDIR": scratch.url.path])
+      "$$ replay @trace --format u32be\n~ requests\n~ hit ratio\n~ p99.9\n~ 1,000\n^ \u{1B}",
+      environment: ["TMPDIR": scratch.url.path])
     #expect(try scratch.names.isEmpty)
   }
 
-  @Test func linesOfTextAreKeys() async throws {
+  @Test func linesOfTextAreKeysOfValuesWithTheSizeAskedFor() async throws {
     let lines = ["a", "b", "a", "", "e\u{301}", "\u{E9}", "a key with spaces", "a", ""]
     try scratch.file("trace", Data(lines.map { $0 + "\n" }.joined().utf8))
-    try await scratch.expect("$ replay @trace --format text --json\n{ requests=9 misses=6 memoryHits=3")
-    #expect(try await scratch.run("ls", "-q").output == Data("a\na key with spaces\nb\ne\u{301}\n\u{E9}\n\n".utf8))
-  }
-
-  @Test(arguments: [0, 1, 8, 5_000])
-  func valuesHaveTheSizeAskedFor(_ count: Int) async throws {
-    try scratch.file("trace", Data("a\nb\na\n".utf8))
-    try await scratch.expect("$ replay @trace --format text --value-bytes \(count) --json\n{ wrongValues=0")
-    let (first, second) = (try await scratch.run("get", "a").output, try await scratch.run("get", "b").output)
-    #expect(first.count == count && second.count == count && (first != second) == (count >= 7))
-    guard count == 8 else { return }
+    for count in [0, 1, 8, 5_000] {
+      try await scratch.expect(
+        """
+        $ replay @trace --format text --value-bytes \(count) --json
+        { requests=9 misses=6 memoryHits=3 wrongValues=0
+        """)
+      #expect(try await scratch.run("ls", "-q").output == Data("a\na key with spaces\nb\ne\u{301}\n\u{E9}\n\n".utf8))
+      let (first, second) = (try await scratch.run("get", "a").output, try await scratch.run("get", "b").output)
+      #expect(first.count == count && second.count == count && (count < 7 || first != second))
+      if count != 5_000 { try await scratch.expect("$ clear") }
+    }
     // A wrong value, and a value of another type.
     try await scratch.expect(
       """
       $ set b x --format bytes
-      $65 replay @trace --format text --value-bytes \(count) --json
+      $65 replay @trace --format text --value-bytes 5000 --json
       { wrongValues=1
       ! 1 wrong
       $ set b text

@@ -58,14 +58,4 @@ import Testing
     #expect(try cache.entries().map(\.key) == ["file"])
     #expect(importErrorCode { try run(cache, cache.directory) } == .invalidArgument)
   }
-
-  @Test func directoriesThatAreTooDeepAreRefused() throws {
-    let deep = (0..<80).map { "d\($0)" }.joined(separator: "/")
-    try place.write([1], to: "store/" + deep + "/file")
-    try place.write([1], to: "store/file")
-    let report = try run(place.cache())
-    // Refused as unreadable rather than ignored, since it contains files.
-    #expect(report.taken == 1 && report.refusalCounts == [.unreadable: 1])
-    #expect(report.refusals.first?.message.contains("was not taken") == true)
-  }
 }

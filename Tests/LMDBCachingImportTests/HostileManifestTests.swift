@@ -91,13 +91,6 @@ import Testing
     withExtendedLifetime(writer) {}
   }
 
-  @Test(arguments: ["", "SQLite format 3\0", "not a database at all, but long enough to be looked at as one"])
-  func whatIsNoDatabaseIsAnError(_ text: String) throws {
-    try place.write(text.utf8, to: "store/manifest.sqlite")
-    let code = importErrorCode { try run() }
-    #expect(code == .damagedSource || code == .foreignSource)
-  }
-
   @Test(arguments: ["manifest.sqlite", "manifest.sqlite-wal", "manifest.sqlite-journal", "data"])
   func linksInTheDirectoryAreNotFollowed(_ name: String) throws {
     let writer = try YYCacheWriter(at: place.store)
@@ -149,73 +142,5 @@ import Testing
     for entry in try cache.entries() {
       #expect(try cache.value(Data.self, forKey: entry.key)?.count == 300 + (Int(entry.key) ?? 0))
     }
-  }
-
-  /// Interior pages with hundreds of links to the next page: a naive walk would not end.
-  @Test func pagesThatLeadToEachOtherEnd() throws {
-    let writer = try YYCacheWriter(at: place.store)
-    for number in 0..<20 { try writer.add("\(number)", Data(count: 3_000)) }
-    let url = place.store.appendingPathComponent("manifest.sqlite")
-    var file = [UInt8](try Data(contentsOf: url))
-    let (size, last, root) = (4_096, file.count / 4_096, try writer.rootPage(of: "manifest"))
-    let leaf = Array(file[(root - 1) * size..<root * size])
-    func number(_ value: Int, _ length: Int) -> [UInt8] {
-      (0..<length).map { UInt8(truncatingIfNeeded: value >> (8 * (length - 1 - $0))) }
-    }
-    let count = 300
-    let content = size - 5 * count
-    for depth in 0..<14 {
-      let child = number(last + depth + 1, 4)
-      var page: [UInt8] = [5, 0, 0] + number(count, 2) + number(content, 2) + [0] + child
-      for cell in 0..<count { page += number(content + 5 * cell, 2) }
-      page += [UInt8](repeating: 0, count: content - page.count)
-      for _ in 0..<count { page += child + [1] }
-      if depth == 0 { file.replaceSubrange((root - 1) * size..<root * size, with: page) } else { file += page }
-    }
-    file += leaf
-    file.replaceSubrange(28..<32, with: number(file.count / size, 4))
-    try Data(file).write(to: url)
-    let beginning = ContinuousClock.now
-    do {
-      let report = try run()
-      #expect(report.taken <= 21)
-    } catch {
-      #expect((error as? ImportError)?.code == .damagedSource, "\(error)")
-    }
-    // Without a bound it would take practically forever.
-    #expect(ContinuousClock.now - beginning < .seconds(600))
-  }
-
-  @Test func aKeyIsTakenOnceThoughTheTableHasItTwice() throws {
-    let writer = try YYCacheWriter(at: place.store, makesTable: false)
-    try writer.execute(YYCacheWriter.table.replacing(", primary key(key)", with: ""))
-    try writer.add("key", archive(NSString("first")))
-    try writer.add("key", archive(NSString("second")))
-    let cache = try place.cache()
-    let report = try run(cache)
-    #expect(report.taken == 1 && report.present == 1)
-    #expect(try cache.value(String.self, forKey: "key") == "first")
-  }
-
-  @Test func aDeepOrEndlessArchiveIsKeptAsItIs() throws {
-    // Each object refers twice to the next: 2^60 paths.
-    var objects = ["<string>$null</string>"]
-    for number in 1...60 {
-      let next = "<dict><key>CF$UID</key><integer>\(number + 1)</integer></dict>"
-      objects.append(
-        "<dict><key>$class</key><dict><key>CF$UID</key><integer>62</integer></dict>"
-          + "<key>NS.objects</key><array>\(next)\(next)</array></dict>")
-    }
-    objects.append("<string>end</string>")
-    objects.append("<dict><key>$classname</key><string>NSArray</string></dict>")
-    let text =
-      "<plist><dict><key>$archiver</key><string>NSKeyedArchiver</string><key>$version</key><integer>100000</integer>"
-      + "<key>$top</key><dict><key>root</key><dict><key>CF$UID</key><integer>1</integer></dict></dict>"
-      + "<key>$objects</key><array>\(objects.joined())</array></dict></plist>"
-    let writer = try YYCacheWriter(at: place.store)
-    try writer.add("bomb", Data(text.utf8))
-    let cache = try place.cache()
-    #expect(try run(cache).taken == 1)
-    #expect(try cache.entry(forKey: "bomb")?.format == .keyedArchive)
   }
 }

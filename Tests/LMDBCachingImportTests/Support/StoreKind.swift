@@ -20,11 +20,6 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     try cache.value(String.self, forKey: key)
   }
 
-  private static func folder(_ place: Place) throws -> URL {
-    try FileManager.default.createDirectory(at: place.store, withIntermediateDirectories: true)
-    return place.store
-  }
-
   private static func foreignFile(_ place: Place) throws -> URL {
     URL(fileURLWithPath: try place.write("no store of any kind".utf8, to: "store"))
   }
@@ -36,13 +31,16 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
       for (key, text) in entries { try writer.add(key, archive(NSString(string: text))) }
     },
     source: { .yyCache(directory: $0.store) }, read: string,
-    foreign: { .yyCache(directory: try foreignFile($0)) })
+    foreign: { place in
+      try place.write("not a database at all, but long enough to be looked at as one".utf8, to: "store/manifest.sqlite")
+      return .yyCache(directory: place.store)
+    })
 
   static let mmkv = StoreKind(
     testDescription: "mmkv",
     write: { entries, place in
       var writer = MMKVWriter()
-      for (key, text) in entries { writer.add(key, MMKVWriter.held(Array(text.utf8))) }
+      for (key, text) in entries { writer.add(key, text: text) }
       try writer.write(to: place, as: "store")
     },
     source: { .mmkv(file: $0.store, types: ["*": .string]) }, read: string,

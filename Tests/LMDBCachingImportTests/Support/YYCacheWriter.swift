@@ -28,16 +28,6 @@ final class YYCacheWriter {
     if status != SQLITE_OK && status != SQLITE_DONE { throw Failure(status: status) }
   }
 
-  /// The root page of a table's tree, starting at 1.
-  func rootPage(of table: String) throws -> Int {
-    var statement: OpaquePointer?
-    try check(sqlite3_prepare_v2(connection, "SELECT rootpage FROM sqlite_master WHERE name = ?1", -1, &statement, nil))
-    defer { sqlite3_finalize(statement) }
-    try bind(sqlite3_bind_text(statement, 1, table, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self)))
-    guard sqlite3_step(statement) == SQLITE_ROW else { throw Failure(status: SQLITE_NOTFOUND) }
-    return Int(sqlite3_column_int64(statement, 0))
-  }
-
   func execute(_ sql: String) throws { try check(sqlite3_exec(connection, sql, nil, nil, nil)) }
 
   /// Adds a row, with its value inline, or in a file if that is named.
