@@ -31,48 +31,33 @@ import Testing
     }
   }
 
-  @Test func extendedDataIsSaidToBeLeft() throws {
-    let writer = try YYCacheWriter(at: place.store)
-    try writer.add("with", archive(NSString("x")), extended: Data("more".utf8))
-    try writer.add("without", archive(NSString("y")))
-    try writer.add("empty", archive(NSString("z")), extended: Data())
-    let cache = try place.cache()
-    let report = try run(cache)
-    #expect(report.taken == 3 && report.refused == 0 && reasons(report) == ["with": .extendedData])
-    #expect(report.refusals.first?.message.contains("4 bytes") == true)
-    #expect(try cache.value(String.self, forKey: "with") == "x")
-  }
-
-  @Test func whatIsNotPlainStaysAnArchive() throws {
+  /// A program with its own archiving uses `customArchiveBlock`.
+  @Test(arguments: [true, false])
+  func otherArchivesAndExtendedDataAreTaken(_ hasClosure: Bool) throws {
     let writer = try YYCacheWriter(at: place.store)
     try writer.add("mutable", archive(NSMutableData(data: Data("text".utf8))))
     try writer.add("set", archive(NSSet(array: ["a", "b"])))
-    let cache = try place.cache()
-    #expect(try run(cache).taken == 2)
-    for entry in try cache.entries() { #expect(entry.format == .keyedArchive, "\(entry.key)") }
-    #expect(try cache.value(Data.self, forKey: "mutable") == Data("text".utf8))
-    #expect(try cache.object(forKey: "mutable") is NSMutableData)
-    #expect(try cache.value(Set<String>.self, forKey: "set") == ["a", "b"])
-    #expect(try cache.object(forKey: "set") as? NSSet == NSSet(array: ["a", "b"]))
-  }
-
-  /// A program with its own archiving through `customArchiveBlock`.
-  @Test(arguments: [true, false])
-  func whatIsNoArchiveIsForTheClosureOrBytes(_ hasClosure: Bool) throws {
-    let writer = try YYCacheWriter(at: place.store)
     try writer.add("json", Data(#"{"a":1}"#.utf8))
-    try writer.add("plain", archive(NSString("text")))
+    try writer.add("with", archive(NSString("x")), extended: Data("more".utf8))
+    try writer.add("empty", archive(NSString("z")), extended: Data())
     let cache = try place.cache()
     if hasClosure {
       cache.objectCoding.customUnarchive = { NSString(string: "own: " + String(decoding: $0, as: UTF8.self)) }
     }
-    #expect(try run(cache).taken == 2)
+    let report = try run(cache)
+    #expect(report.taken == 5 && report.refused == 0 && reasons(report) == ["with": .extendedData])
+    #expect(report.refusals.first?.message.contains("4 bytes") == true)
+    #expect(try cache.value(String.self, forKey: "with") == "x")
     if hasClosure {
       #expect(try cache.object(forKey: "json") as? NSString == #"own: {"a":1}"#)
-    } else {
-      #expect(try cache.value(Data.self, forKey: "json") == Data(#"{"a":1}"#.utf8))
+      return
     }
-    #expect(try cache.value(String.self, forKey: "plain") == "text")
+    #expect(try cache.value(Data.self, forKey: "json") == Data(#"{"a":1}"#.utf8))
+    // Objects that are not plain stay archives.
+    for key in ["mutable", "set"] { #expect(try cache.entry(forKey: key)?.format == .keyedArchive, "\(key)") }
+    #expect(try cache.value(Data.self, forKey: "mutable") == Data("text".utf8))
+    #expect(try cache.object(forKey: "mutable") is NSMutableData)
+    #expect(try cache.value(Set<String>.self, forKey: "set") == ["a", "b"])
   }
 
   /// A killed program may leave the table only in the log.

@@ -48,7 +48,8 @@ struct RandomRecords {
       Double(bitPattern: 0xFFF8_0000_0000_1234), 123_456_789_012_345_680,
     ]
     let number = numbers[random.below(numbers.count)]
-    let integer = [0, -1, .min, .max, 1 << 53, (1 << 53) - 1, -(1 << 53)][random.below(7)] as Int64
+    let integers: [Int64] = [0, -1, .min, .max, 1 << 53, (1 << 53) - 1, -(1 << 53)]
+    let integer = integers[random.below(integers.count)]
     // Bytes that are invalid in the format must survive too.
     if random.below(6) == 0 { return Data(random.bytes(random.below(20))) }
     return switch format {
