@@ -16,11 +16,7 @@ import Testing
   }
 
   private struct Line: Decodable {
-    let change: String
-    let date: Date
-    let key, format: String?
-    let size: Int?
-    let expires: Date?
+    let change: String, date: Date, key, format: String?, size: Int?, expires: Date?
   }
 
   private func line(of process: ChildProcess) throws -> Line {

@@ -31,9 +31,7 @@ final class InspectorSession {
   }
 
   /// - Parameter path: Relative to the page's address.
-  func get(_ path: String = "", headers: [String] = []) throws -> RawResponse {
-    try send(head("GET", path, headers) + "\r\n")
-  }
+  func get(_ path: String = "") throws -> RawResponse { try send(head("GET", path) + "\r\n") }
 
   func head(_ method: String, _ path: String, _ headers: [String] = []) -> String {
     (["\(method) /\(token)/\(path) HTTP/1.1", "Host: \(host)"] + headers).map { $0 + "\r\n" }.joined()

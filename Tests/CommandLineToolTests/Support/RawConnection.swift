@@ -8,9 +8,9 @@ import Foundation
 final class RawConnection {
   private let descriptor: Int32
   #if canImport(Glibc)
-    private static let (kind, flags) = (Int32(SOCK_STREAM.rawValue), Int32(MSG_NOSIGNAL))
+    private static let kind = Int32(SOCK_STREAM.rawValue), flags = Int32(MSG_NOSIGNAL)
   #else
-    private static let (kind, flags): (Int32, Int32) = (SOCK_STREAM, 0)
+    private static let kind = SOCK_STREAM, flags: Int32 = 0
   #endif
 
   init(port: UInt16, address host: UInt32 = 0x7F00_0001) throws {
@@ -33,15 +33,14 @@ final class RawConnection {
 
   deinit { close(descriptor) }
 
-  /// Whether everything was sent.
-  @discardableResult func write(_ data: Data) -> Bool {
+  /// Sends everything that the server takes.
+  func write(_ data: Data) {
     var rest = data[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Self.flags) }
-      if count <= 0 { return false }
+      if count <= 0 { return }
       rest = rest.dropFirst(count)
     }
-    return true
   }
 
   /// Reads some bytes; empty after the end of the stream or a minute of silence.
