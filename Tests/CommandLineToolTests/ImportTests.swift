@@ -55,16 +55,12 @@ import Testing
     try write(["a": "3"])
     try await scratch.expect(
       """
-      $ import @files --from files --json --prefix f:
+      $ import @files --from files --json --prefix f: --dry-run
       { present=2
-      $ get f:a
-      = 1
       $ import @files --from files --json --prefix f: --overwrite
       { taken=2
       $ get f:a
       = 3
-      $ import @files --from files --json --prefix f: --dry-run
-      { present=2
       """)
   }
 

@@ -99,7 +99,7 @@ import Testing
     #expect(session.end() == .exit(0))
   }
 
-  /// By a key, or by a signal.
+  /// Keys end it, and so do signals.
   @Test(
     arguments: [("xq", 0), ("\u{4}", 0), (nil, SIGINT), (nil, SIGTERM), (nil, SIGHUP), (nil, SIGQUIT)]
       as [(String?, Int32)])

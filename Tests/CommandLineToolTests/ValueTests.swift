@@ -16,7 +16,6 @@ import Testing
       !
       $ get greeting
       = hello
-      !
       $1 get greetin
       ! greetin
       $1 rm greeting nope

@@ -114,8 +114,7 @@ import Testing
 
   /// Complete records before the cut are imported.
   @Test(arguments: ["jsonl", "cbor"]) func aFileThatIsCutOffIsAnError(_ format: String) async throws {
-    var random = RandomRecords(seed: 9)
-    try fill(try (0..<4).map { try random.record("key \($0)", .string, Data("value \($0)".utf8)) })
+    try scratch.fill(4)
     let whole = try await scratch.run("export", "--format", format).output
     let original = try contents(scratch.cache)
     for file in (0..<12).map({ whole.prefix(whole.count * $0 / 12) }) + [whole + whole.suffix(1)] {

@@ -15,12 +15,11 @@ struct RandomRecords {
 
   /// One record for each possible format byte, with distinct keys.
   mutating func records() throws -> [EntryRecord] {
-    try (UInt8.min...UInt8.max).map { number in
-      try record(key(Int(number)), ArchiveFormat(rawValue: number), value(of: ArchiveFormat(rawValue: number)))
-    }
+    try (UInt8.min...UInt8.max).map { try record(key(Int($0)), ArchiveFormat(rawValue: $0)) }
   }
 
-  mutating func record(_ key: String, _ format: ArchiveFormat, _ stored: Data) throws -> EntryRecord {
+  private mutating func record(_ key: String, _ format: ArchiveFormat) throws -> EntryRecord {
+    let stored = value(of: format)
     let expires: Int64 = random.below(3) == 0 ? time() : 0
     return try EntryRecord(
       key: key, format: format, stored: stored, created: UInt32(random.below(1 << 31)),

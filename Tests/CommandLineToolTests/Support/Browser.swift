@@ -158,17 +158,11 @@ final class Browser {
     }.map { "\($0)" }
   }
 
-  var requests: [String] {
+  var requests: [(method: String, address: String)] {
     events.compactMap { event in
       guard event.method == "Network.requestWillBeSent" else { return nil }
-      return (event.parameters["request"] as? [String: Any])?["url"] as? String
+      let request = event.parameters["request"] as? [String: Any]
+      return (request?["method"] as? String ?? "", request?["url"] as? String ?? "")
     }
-  }
-
-  var postCount: Int {
-    events.filter { event in
-      event.method == "Network.requestWillBeSent"
-        && (event.parameters["request"] as? [String: Any])?["method"] as? String == "POST"
-    }.count
   }
 }
