@@ -86,6 +86,14 @@ import Testing
     withExtendedLifetime(writer) {}
   }
 
+  @Test func whatIsNoDatabaseIsAnError() throws {
+    for text in ["", "SQLite format 3\0", "not a database at all, but long enough to be looked at as one"] {
+      try place.write(text.utf8, to: "store/manifest.sqlite")
+      let code = importErrorCode { try run() }
+      #expect(code == .damagedSource || code == .foreignSource, "\(text)")
+    }
+  }
+
   @Test(arguments: ["manifest.sqlite", "manifest.sqlite-wal", "manifest.sqlite-journal", "data"])
   func linksInTheDirectoryAreNotFollowed(_ name: String) throws {
     let writer = try YYCacheWriter(at: place.store)

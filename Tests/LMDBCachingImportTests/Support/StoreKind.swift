@@ -31,10 +31,7 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
       for (key, text) in entries { try writer.add(key, archive(NSString(string: text))) }
     },
     source: { .yyCache(directory: $0.store) }, read: string,
-    foreign: { place in
-      try place.write("not a database at all, but long enough to be looked at as one".utf8, to: "store/manifest.sqlite")
-      return .yyCache(directory: place.store)
-    })
+    foreign: { .yyCache(directory: try foreignFile($0)) })
 
   static let mmkv = StoreKind(
     testDescription: "mmkv",
