@@ -132,4 +132,11 @@ import Testing
     let second: Summary = try await Tool.run(arguments).json()
     #expect(second.isComplete && second.present == first.taken && second.taken + second.present == 4_000)
   }
+
+  @Test func anImportHasABar() throws {
+    let session = try TerminalSession(
+      ["import", Self.fixture, "--from", "yycache", "--json", "--cache", scratch.cache], showsErrors: true)
+    #expect(session.end() == .exit(0))
+    #expect(session.text.contains("212 of 212") && session.other.contains(#""taken""#))
+  }
 }
