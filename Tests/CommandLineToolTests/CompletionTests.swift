@@ -14,52 +14,43 @@ import Testing
       "PATH": Tool.executable.deletingLastPathComponent().path + ":/usr/bin:/bin", "HOME": scratch.path("home"),
     ]
     for name in ["caches/app/thumbnails", "data/app/settings"] {
-      let result = try await Tool.run("set", "key", "value", "--cache", scratch.path(name))
-      #expect(result.status == 0, "\(result.errors)")
+      try await scratch.expect("$ set key value --cache @\(name)")
     }
-    let directories = [
-      "caches/app/empty", "places/a b", "places/a:b", "places/$(touch ran)", "places/`touch ran`", "places/.hidden",
-      "places/back\\slash", "places/it's", "places/two\nlines",
-    ]
-    for directory in directories {
-      try FileManager.default.createDirectory(atPath: scratch.path(directory), withIntermediateDirectories: true)
-    }
-    _ = try scratch.file("places/file", Data())
+    for name in [
+      "caches/app/empty/x", "places/a b/x", "places/a:b/x", "places/$(touch ran)/x", "places/`touch ran`/x",
+      "places/.hidden/x", "places/back\\slash/x", "places/it's/x", "places/two\nlines/x", "places/file",
+    ] { try scratch.file(name, Data()) }
   }
 
   /// The tool's candidates for the last word, requested as a shell's script does.
-  func candidates(_ shell: String, for word: String, of arguments: [String] = ["get", "key", "--cache"]) async throws
-    -> [String]
-  {
+  private func expect(
+    _ shell: String, _ candidates: [String], for word: String, of arguments: [String] = ["get", "key", "--cache"]
+  ) async throws {
     let words = ["lmdb-cache"] + arguments + [word]
-    let what = arguments.last == "--cache" ? "--cache" : "positional@0"
+    let kind = arguments.last == "--cache" ? "--cache" : "positional@0"
     let result = try await Tool.run(
-      ["---completion", arguments[0], "--", what, "\(words.count - 1)", "\(word.count)"] + words,
+      ["---completion", arguments[0], "--", kind, "\(words.count - 1)", "\(word.count)"] + words,
       environment: environment.merging(["SAP_SHELL": shell]) { $1 })
     #expect(result.status == 0, "\(result.errors)")
-    return result.text.split(separator: "\n").map(String.init)
+    #expect(result.text.split(separator: "\n").map(String.init) == candidates, "\(word)")
   }
 
+  /// Words are as the user types them: escaped or quoted. The zsh script drops the last line.
   @Test func candidatesAreAsEachShellWantsThem() async throws {
     let places = scratch.path("places") + "/"
-    #expect(try await candidates("fish", for: "") == ["settings", "thumbnails", "./"])
-    #expect(try await candidates("fish", for: "empty") == [])
-    #expect(try await candidates("fish", for: ".") == ["./", "../"])
-    #expect(try await candidates("fish", for: "s", of: ["verify"]) == ["settings"])
-    #expect(try await candidates("fish", for: places + ".h") == [places + ".hidden/"])
-    // Words as the user types them: escaped or quoted.
-    #expect(try await candidates("fish", for: places + "a\\ ") == [places + "a b/"])
-    #expect(try await candidates("fish", for: "\"\(places)a ") == [places + "a b/"])
-    #expect(try await candidates("fish", for: scratch.path("nowhere") + "/") == [])
-    #expect(try await candidates("bash", for: places + "$") == [places + "\\$\\(touch\\ ran\\)"])
-    #expect(try await candidates("bash", for: places + "b") == [places + "back\\\\slash"])
-    // The script drops the last line.
-    #expect(try await candidates("zsh", for: places + "a:") == [places + "a\\:b/", " "])
+    for (word, candidates) in [
+      ("", ["settings", "thumbnails", "./"]), ("empty", []), (".", ["./", "../"]),
+      (places + ".h", [places + ".hidden/"]),
+      (places + "a\\ ", [places + "a b/"]), ("\"\(places)a ", [places + "a b/"]), (scratch.path("nowhere") + "/", []),
+    ] as [(String, [String])] { try await expect("fish", candidates, for: word) }
+    try await expect("fish", ["settings"], for: "s", of: ["verify"])
+    try await expect("bash", [places + "\\$\\(touch\\ ran\\)"], for: places + "$")
+    try await expect("zsh", [places + "a\\:b/", " "], for: places + "a:")
   }
 
   /// Runs the installed script in the shell, which expands the candidates.
   @Test func bashOffersTheSameAndRunsNothing() async throws {
-    let script = try await Tool.run("--generate-completion-script", "bash")
+    let script = try await Tool.run(["--generate-completion-script", "bash"])
     let path = try scratch.file("script", script.output)
     let driver = """
       cd "$1"; source "$2"; shift 2

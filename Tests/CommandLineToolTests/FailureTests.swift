@@ -7,11 +7,12 @@ import Testing
   let scratch = try! Scratch()
 
   @Test func withoutACacheIs66AndMakesNothing() async throws {
-    let commands = [
+    for command in [
       "get key", "rm key", "rm --prefix k", "ls", "stat", "trim --count 1", "clear", "export", "verify", "top", "watch",
       "serve", "backup @backup", "restore @backup", "replay @nope --format text", "set key --file @nope",
-    ]
-    for command in commands { try await scratch.expect("$66 \(command)\n/") }
+      "top --cache @.",
+      "top --cache /dev/null/", "top --cache /",
+    ] { try await scratch.expect("$66 \(command)\n/") }
     try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: false)
     for command in ["get key", "stat", "clear"] { try await scratch.expect("$66 \(command)") }
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.cache).isEmpty)
@@ -45,7 +46,7 @@ import Testing
     #expect(!result.errors.utf8.contains(0x1B) && result.errors.contains("fake"), "\(result.errors)")
     let messages = result.errors.split(separator: "\n").filter { $0.hasPrefix("lmdb-cache: ") }
     #expect(messages.count == 1, "\(messages)")
-    let usage = try await Tool.run("get", "key", "--cache", "./x", "--\u{1B}[2J")
+    let usage = try await scratch.run("get", "key", "--\u{1B}[2J")
     #expect(usage.status == 64 && !usage.errors.isEmpty && !usage.errors.utf8.contains(0x1B), "\(usage.errors)")
   }
 
@@ -66,9 +67,8 @@ import Testing
   }
 
   @Test func aFileThatIsNoCacheIs65AndIsKept() async throws {
-    try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: false)
     let contents = Data(repeating: 0x55, count: 16_384)
-    _ = try scratch.file("cache/data.mdb", contents)
+    try scratch.file("cache/data.mdb", contents)
     try await scratch.expect("$65 get key\n$65 ls\n$65 stat\n$65 set key value\n$65 clear\n$$65 verify @")
     #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.cache + "/data.mdb")) == contents)
   }

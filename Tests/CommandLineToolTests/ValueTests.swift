@@ -1,6 +1,7 @@
 import CBORCoding
 import Foundation
 import LMDBCaching
+import TestSupport
 import Testing
 
 /// `set`, `get` and `rm`.
@@ -15,17 +16,9 @@ import Testing
       !
       $ get greeting
       = hello
-      !
       $1 get greetin
       ! greetin
-      $ set e\u{301} 'two scalars'
-      $ set \u{E9} 'one scalar'
-      $ get e\u{301}
-      = two scalars
-      $ get \u{E9}
-      = one scalar
-      $ rm e\u{301}
-      $1 rm greeting nope \u{E9}
+      $1 rm greeting nope
       ! nope
       $ ls -q
       =
@@ -45,32 +38,37 @@ import Testing
       """)
   }
 
-  @Test(arguments: [
-    "two words", "line\nbreak", "tab\tand\\backslash", "日本語 🗝", "e\u{301}", "\u{E9}", "", "- -", "a/b",
-    String(repeating: "long", count: 300),
-  ])
-  func everyKeyIsTakenAsItIs(_ key: String) async throws {
-    let set = try await Tool.run("set", "--cache", scratch.cache, "--", key, "value of \(key)")
-    #expect(set.status == 0, "\(set.errors)")
-    #expect(try await Tool.run("get", "--cache", scratch.cache, "--", key).text == "value of \(key)")
-    let quiet = try await Tool.run("ls", "-q", "-0", "--cache", scratch.cache)
-    #expect(quiet.output == Data((key + "\0").utf8))
-    let json: [ListedEntry] = try await Tool.run("ls", "--json", "--cache", scratch.cache).json()
-    #expect(json.map { Array($0.key.utf8) } == [Array(key.utf8)])
-    try await scratch.expect("$ ls\n# 2")
-    #expect(try await Tool.run("rm", "--cache", scratch.cache, "--", key).status == 0)
-    #expect(try await Tool.run("get", "--cache", scratch.cache, "--", key).status == 1)
+  @Test func everyKeyIsTakenAsItIs() async throws {
+    let keys = [
+      "two words", "line\nbreak", "tab\tand\\backslash", "日本語 🗝", "e\u{301}", "\u{E9}", "", "- -", "a/b",
+      String(repeating: "long", count: 300),
+    ]
+    for key in keys {
+      let set = try await Tool.run(["set", "--cache", scratch.cache, "--", key, "value of \(key)"])
+      #expect(set.status == 0, "\(set.errors)")
+    }
+    let all = Set(keys.map { Array($0.utf8) })
+    let listed: [ListedEntry] = try await scratch.run("ls", "--json").json()
+    #expect(listed.count == keys.count && Set(listed.map { Array($0.key.utf8) }) == all)
+    let ended = try await scratch.run("ls", "-q", "-0").output
+    #expect(Set(ended.split(separator: 0, omittingEmptySubsequences: false).map { Array($0) }) == all)
+    try await scratch.expect("$ ls\n# \(keys.count + 1)")
+    for key in keys {
+      #expect(try await scratch.run("get", last: key).text == "value of \(key)")
+      #expect(try await scratch.run("rm", last: key).status == 0)
+      #expect(try await scratch.run("get", last: key).status == 1)
+    }
   }
 
-  /// Lengths around page sizes, and one for the value log.
-  @Test(arguments: [0, 1, 256, 4096, 100_000, 2 << 20])
-  func bytesMakeTheRoundTrip(_ count: Int) async throws {
-    let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
-    #expect(try await Tool.run("set", "in", "-", "--cache", scratch.cache, input: bytes).status == 0)
-    let file = try scratch.file("value", bytes)
-    #expect(try await Tool.run("set", "file", "--file", file, "--cache", scratch.cache).status == 0)
-    for words in [["in"], ["file"], ["file", "--raw"]] {
-      #expect(try await Tool.run(["get"] + words + ["--cache", scratch.cache]).output == bytes)
+  /// The longest goes to the value log.
+  @Test func bytesMakeTheRoundTrip() async throws {
+    for count in [0, 1, 4096, 2 << 20] {
+      let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+      #expect(try await scratch.run("set", "in", "-", input: bytes).status == 0)
+      #expect(try await scratch.run("set", "file", "--file", scratch.file("value", bytes)).status == 0)
+      for words in [["in"], ["file"], ["file", "--raw"]] {
+        #expect(try await Tool.run(["get", "--cache", scratch.cache] + words).output == bytes)
+      }
     }
   }
 
@@ -83,12 +81,12 @@ import Testing
       $ set soon x --expires 0.000001
       $1 get soon
       """)
-    let entries: [ListedEntry] = try await Tool.run("ls", "--json", "--cache", scratch.cache).json()
-    #expect(entries.map(\.key) == ["a", "b", "later"] && entries.map(\.format) == ["bytes", "string", "string"])
+    let entries: [ListedEntry] = try await scratch.run("ls", "--json").json()
+    try #require(entries.map(\.key) == ["a", "b", "later"] && entries.map(\.format) == ["bytes", "string", "string"])
     #expect(entries[2].cost == 7 && entries[2].size == 1)
     let seconds = try #require(entries[2].expires).timeIntervalSince(entries[2].created)
     #expect(abs(seconds - 3600) <= 2)
-    let wrong = try await Tool.run("set", "c", "-", "--format", "string", "--cache", scratch.cache, input: Data([0xFF]))
+    let wrong = try await scratch.run("set", "c", "-", "--format", "string", input: Data([0xFF]))
     #expect(wrong.status == 65 && wrong.errors.contains("UTF-8"))
   }
 
@@ -120,45 +118,41 @@ import Testing
       "array": "[1,-2,3]", "user": #"{"name": "Ada", "tags": ["a\n"], "score": 0.5}"#, "list": #"{"root": ["a", 1]}"#,
       "nan": "nan", "inf": "inf", "-inf": "-inf", "1e+300": "1e+300",
     ] {
-      let result = try await Tool.run("get", "--cache", scratch.cache, "--", key)
+      let result = try await scratch.run("get", last: key)
       #expect(result.status == 0 && result.text == text + "\n", "\(key): \(result.text) \(result.errors)")
     }
-    #expect(try await Tool.run("get", "bytes", "--cache", scratch.cache).output == Data([1, 2]))
-    let raw = try await Tool.run("get", "array", "--raw", "--cache", scratch.cache).output
-    #expect(raw == Data([1, 0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF, 3, 0, 0, 0]))
-    let user = try await Tool.run("get", "user", "--raw", "--cache", scratch.cache).output
+    #expect(try await scratch.run("get", "bytes").output == Data([1, 2]))
+    let user = try await scratch.run("get", "user", "--raw").output
     #expect(try CBORDecoder().decode(User.self, from: user).name == "Ada")
   }
 
   @Test func longValuesAndArchivesAreShown() async throws {
     var configuration = CacheConfiguration()
     configuration.objectCoding.archiving = .keyedArchive
-    var archive: Data?
     try scratch.fill(configuration) { cache in
       try cache.set(Array(repeating: "long", count: 400_000), forKey: "long")
       try cache.setObject(NSArray(array: [NSString("a"), NSDictionary(dictionary: ["b": 1])]), forKey: "list")
-      archive = try cache.withBytes(forKey: "list") { $0.withUnsafeBytes { Data($0) } }
     }
-    let cut = try await Tool.run("get", "long", "--cache", scratch.cache)
+    let cut = try await scratch.run("get", "long")
     #expect(cut.text.count < 1_100_000 && cut.text.hasSuffix("…\n"))
     #expect(cut.status == 0 && cut.errors.contains("--raw"))
-    #expect(try await Tool.run("get", "list", "--cache", scratch.cache).text == #"["a", {"b": 1}]"# + "\n")
-    #expect(try await Tool.run("get", "list", "--raw", "--cache", scratch.cache).output == archive)
+    #expect(try await scratch.run("get", "list").text == #"["a", {"b": 1}]"# + "\n")
   }
 
   @Test func whatIsNoTextIsNotWrittenToATerminal() async throws {
-    let values = ["bytes": Data([0xFF, 0]), "screen": Data("\u{1B}[2J".utf8), "text": Data("text\n\tÄ".utf8)]
-    for (key, value) in values {
-      _ = try await Tool.run("set", key, "-", "--cache", scratch.cache, input: value)
+    func shown(_ words: String...) throws -> (ending: ProcessOutcome.Ending?, output: Data, errors: String) {
+      let session = try TerminalSession(["get"] + words + ["--cache", scratch.cache])
+      return (session.end(), session.output, session.other)
     }
-    for key in ["bytes", "screen"] {
-      let refused = try await Tool.runOnTerminal("get", key, "--cache", scratch.cache)
-      #expect(refused.status == 65 && refused.output.isEmpty && refused.errors.contains("--raw"))
-      #expect(try await Tool.run("get", key, "--cache", scratch.cache).output == values[key])
-      let told = try await Tool.runOnTerminal("get", key, "--raw", "--cache", scratch.cache)
-      #expect(told.status == 0 && told.output == values[key])
+    for (key, value) in ["bytes": Data([0xFF, 0]), "screen": Data("\u{1B}[2J".utf8)] {
+      _ = try await scratch.run("set", key, "-", input: value)
+      let refused = try shown(key)
+      #expect(refused.ending == .exit(65) && refused.output.isEmpty && refused.errors.contains("--raw"))
+      #expect(try await scratch.run("get", key).output == value)
+      #expect(try shown(key, "--raw").output == value)
     }
-    let text = try await Tool.runOnTerminal("get", "text", "--cache", scratch.cache)
-    #expect(text.status == 0 && text.text == "text\r\n\tÄ")
+    _ = try await scratch.run("set", "text", "-", input: Data("text\n\tÄ".utf8))
+    let text = try shown("text")
+    #expect(text.ending == .exit(0) && text.output == Data("text\r\n\tÄ".utf8))
   }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import LMDBCaching
 import LMDBCachingImport
-import TestSupport
 import Testing
 
+/// A store that YYCache itself wrote.
 @Suite struct YYCacheFixtureTests {
   static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("Fixtures/yycache")
@@ -18,46 +18,23 @@ import Testing
     report = try CacheImport(from: .yyCache(directory: Self.fixture)).run(into: cache)
   }
 
-  private func object<Object>(_ type: Object.Type, _ key: String) throws -> Object? {
-    try cache.object(forKey: key) as? Object
+  private func expect<Value: Codable & Sendable & Equatable>(
+    _ value: Value, and object: NSObject? = nil, forKey key: String
+  ) throws {
+    #expect(try cache.value(Value.self, forKey: key) == value, "\(key)")
+    if let object { #expect(try cache.object(forKey: key) as? NSObject == object, "\(key)") }
   }
 
   @Test func everyEntryIsTakenWithItsTimes() throws {
     #expect(report.taken == 212 && report.examined == 212 && report.isComplete)
     #expect(report.refusals.isEmpty && report.present == 0 && report.expired == 0)
-    #expect(try cache.count == 212)
-    for number in 0..<200 {
-      #expect(try cache.value(String.self, forKey: String(format: "bulk-%03d", number)) == "value \(number)")
-    }
+    for number in 0..<200 { try expect("value \(number)", forKey: String(format: "bulk-%03d", number)) }
     let entry = try #require(try cache.entry(forKey: "string"))
-    #expect(entry.created == Date(timeIntervalSince1970: 1_795_229_951))
-    #expect(entry.lastAccess == Date(timeIntervalSince1970: 1_795_229_951))
+    let date = Date(timeIntervalSince1970: 1_795_229_951)
+    #expect(entry.created == date && entry.lastAccess == date)
     // Opened for reading, a database would get a log and an index from SQLite.
     let names = try FileManager.default.contentsOfDirectory(atPath: Self.fixture.path)
     #expect(names.sorted() == ["data", "manifest.sqlite"])
-  }
-
-  @Test func scalarsAreValuesAndObjects() throws {
-    #expect(try cache.value(String.self, forKey: "string") == "hello 1 é你好")
-    #expect(try object(NSString.self, "string") == "hello 1 é你好")
-    #expect(try cache.value(Int.self, forKey: "int") == 1042)
-    #expect(try object(NSNumber.self, "int") == 1042)
-    #expect(try cache.value(Double.self, forKey: "double") == 3.25)
-    #expect(try object(NSNumber.self, "double") == 3.25)
-    #expect(try cache.value(Bool.self, forKey: "bool") == true)
-    #expect(try object(NSNumber.self, "bool") == NSNumber(value: true))
-    #expect(try cache.value(Date.self, forKey: "date") == Date(timeIntervalSinceReferenceDate: 700_000_001.5))
-    #expect(try object(NSDate.self, "date")?.timeIntervalSinceReferenceDate == 700_000_001.5)
-    #expect(try cache.value(URL.self, forKey: "url")?.absoluteString == "https://example.org/path?q=1")
-    #expect(try object(NSURL.self, "url")?.absoluteString == "https://example.org/path?q=1")
-  }
-
-  @Test(arguments: [("data", 256), ("big-data-in-a-file", 102_400)])
-  func dataIsBytesAndAnObject(_ key: String, _ count: Int) throws {
-    let expected = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
-    #expect(try cache.value(Data.self, forKey: key) == expected)
-    #expect(try cache.withoutMemory.value(Data.self, forKey: key) == expected)
-    #expect(try object(NSData.self, key).map { Data(bytes: $0.bytes, count: $0.length) } == expected)
   }
 
   private struct Person: Codable, Sendable, Equatable {
@@ -66,39 +43,27 @@ import Testing
     var born: Int
   }
 
-  private struct Mixed: Codable, Sendable, Equatable {
-    var first: String
-    var second: Int
-    var third: [String]
-    var fourth: [String: String]
-
-    init(from decoder: any Decoder) throws {
-      var container = try decoder.unkeyedContainer()
-      first = try container.decode(String.self)
-      second = try container.decode(Int.self)
-      var inner = try container.nestedUnkeyedContainer()
-      third = ["\(try inner.decode(Int.self))", try inner.decode(String.self)]
-      fourth = try container.decode([String: String].self)
+  @Test func objectsAreValuesAndObjects() throws {
+    try expect("hello 1 é你好", and: NSString("hello 1 é你好"), forKey: "string")
+    try expect(1042, and: NSNumber(value: 1042), forKey: "int")
+    try expect(3.25, and: NSNumber(value: 3.25), forKey: "double")
+    try expect(true, and: NSNumber(value: true), forKey: "bool")
+    let date = Date(timeIntervalSinceReferenceDate: 700_000_001.5)
+    try expect(date, and: NSDate(timeIntervalSinceReferenceDate: 700_000_001.5), forKey: "date")
+    let url = try #require(URL(string: "https://example.org/path?q=1"))
+    try expect(url, forKey: "url")
+    #expect((try cache.object(forKey: "url") as? NSURL)?.absoluteString == url.absoluteString)
+    for (key, count) in [("data", 256), ("big-data-in-a-file", 102_400)] {
+      let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
+      try expect(bytes, forKey: key)
+      #expect(try (cache.object(forKey: key) as? NSData).map { Data(bytes: $0.bytes, count: $0.length) } == bytes)
     }
-  }
-
-  @Test func collectionsAreValuesAndObjects() throws {
-    #expect(
-      try cache.value(Person.self, forKey: "dictionary") == Person(name: "Ada", tags: ["x", "y"], born: 1815))
-    let dictionary = try object(NSDictionary.self, "dictionary")
-    #expect(dictionary == ["name": "Ada", "tags": ["x", "y"], "born": 1815] as NSDictionary)
-    let mixed = try cache.value(Mixed.self, forKey: "array")
-    #expect(mixed?.first == "a" && mixed?.second == 1 && mixed?.third == ["2", "b"] && mixed?.fourth == ["k": "v"])
-    #expect(try object(NSArray.self, "array")?.count == 4)
-    #expect(try object(NSArray.self, "array")?.object(at: 2) as? NSArray == [2, "b"] as NSArray)
-  }
-
-  @Test func keysAreTheSame() throws {
-    let keys = try cache.entries().map(\.key)
-    let long = try #require(keys.first { $0.utf8.count == 600 })
-    #expect(long.hasPrefix("long-key-long-key-"))
-    #expect(try cache.value(String.self, forKey: long) != nil)
-    #expect(try cache.value(String.self, forKey: "ключ/键 é") != nil)
-    #expect(try cache.object(forKey: "ключ/键 é") is NSString)
+    try expect(
+      Person(name: "Ada", tags: ["x", "y"], born: 1815),
+      and: ["name": "Ada", "tags": ["x", "y"], "born": 1815] as NSDictionary, forKey: "dictionary")
+    let array = try cache.object(forKey: "array") as? NSArray
+    #expect(array?.count == 4 && array?.object(at: 2) as? NSArray == [2, "b"] as NSArray)
+    let long = try #require(try cache.entries().map(\.key).first { $0.utf8.count == 600 })
+    for key in [long, "ключ/键 é"] { #expect(try cache.value(String.self, forKey: key) != nil, "\(key)") }
   }
 }

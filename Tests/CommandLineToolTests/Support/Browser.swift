@@ -101,8 +101,8 @@ final class Browser {
 
   func text(_ expression: String) throws -> String { try value(expression) as? String ?? "" }
 
-  func shows(_ expression: String, within limit: Duration = .seconds(60)) throws -> Bool {
-    try eventually(within: limit) {
+  func shows(_ expression: String) throws -> Bool {
+    try eventually {
       usleep(20_000)
       return try value("Boolean(\(expression))") as? Bool == true
     }
@@ -110,9 +110,7 @@ final class Browser {
 
   /// - Parameter repeats: How often a held key repeats.
   func press(_ key: String, repeats: Int = 0) throws {
-    let codes = [
-      "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowUp": 38, "ArrowDown": 40, "Delete": 46, "Tab": 9,
-    ]
+    let codes = ["Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowDown": 40, "Delete": 46]
     var event: [String: Any] = [
       "type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": codes[key] ?? 0,
     ]
@@ -160,17 +158,11 @@ final class Browser {
     }.map { "\($0)" }
   }
 
-  var requests: [String] {
+  var requests: [(method: String, address: String)] {
     events.compactMap { event in
       guard event.method == "Network.requestWillBeSent" else { return nil }
-      return (event.parameters["request"] as? [String: Any])?["url"] as? String
+      let request = event.parameters["request"] as? [String: Any]
+      return (request?["method"] as? String ?? "", request?["url"] as? String ?? "")
     }
-  }
-
-  var postCount: Int {
-    events.filter { event in
-      event.method == "Network.requestWillBeSent"
-        && (event.parameters["request"] as? [String: Any])?["method"] as? String == "POST"
-    }.count
   }
 }

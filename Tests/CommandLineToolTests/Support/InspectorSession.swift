@@ -10,16 +10,13 @@ final class InspectorSession {
   let port: UInt16
   let token: String
 
-  init(_ arguments: [String]) throws {
-    process = try ChildProcess(Tool.executable, ["serve"] + arguments)
+  init(cache: String, isWritable: Bool = false) throws {
+    process = try ChildProcess(
+      Tool.executable, ["serve", "--cache", cache] + (isWritable ? ["--writable"] : []))
     address = try #require(process.readLine())
     let parts = address.split(separator: "/")
     port = try #require(UInt16(parts[1].split(separator: ":")[1]))
     token = String(parts[2])
-  }
-
-  convenience init(cache: String, isWritable: Bool = false) throws {
-    try self.init(["--cache", cache] + (isWritable ? ["--writable"] : []))
   }
 
   var host: String { "127.0.0.1:\(port)" }
@@ -34,9 +31,7 @@ final class InspectorSession {
   }
 
   /// - Parameter path: Relative to the page's address.
-  func get(_ path: String = "", headers: [String] = []) throws -> RawResponse {
-    try send(head("GET", path, headers) + "\r\n")
-  }
+  func get(_ path: String = "") throws -> RawResponse { try send(head("GET", path) + "\r\n") }
 
   func head(_ method: String, _ path: String, _ headers: [String] = []) -> String {
     (["\(method) /\(token)/\(path) HTTP/1.1", "Host: \(host)"] + headers).map { $0 + "\r\n" }.joined()
@@ -49,11 +44,11 @@ final class InspectorSession {
   }
 
   func post(
-    _ path: String, _ body: String, type: String = "application/json", origin: String? = "http://127.0.0.1"
+    _ path: String, _ body: String, type: String = "application/json", origin: String? = "http://H"
   ) throws -> RawResponse {
     let headers =
       ["Content-Type: \(type)", "Content-Length: \(body.utf8.count)"]
-      + (origin.map { ["Origin: \($0 == "http://127.0.0.1" ? "http://\(host)" : $0)"] } ?? [])
+      + (origin.map { ["Origin: \($0.replacing("H", with: host))"] } ?? [])
     return try send(head("POST", path, headers) + "\r\n" + body)
   }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Testing
 
 #if canImport(Glibc)
   import Glibc
@@ -8,13 +7,14 @@ import Testing
 /// A loopback connection over sockets, which can also send malformed requests.
 final class RawConnection {
   private let descriptor: Int32
+  #if canImport(Glibc)
+    private static let kind = Int32(SOCK_STREAM.rawValue), flags = Int32(MSG_NOSIGNAL)
+  #else
+    private static let kind = SOCK_STREAM, flags: Int32 = 0
+  #endif
 
   init(port: UInt16, address host: UInt32 = 0x7F00_0001) throws {
-    #if canImport(Glibc)
-      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    #else
-      descriptor = socket(AF_INET, SOCK_STREAM, 0)
-    #endif
+    descriptor = socket(AF_INET, Self.kind, 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
@@ -33,20 +33,14 @@ final class RawConnection {
 
   deinit { close(descriptor) }
 
-  /// Whether everything was sent.
-  @discardableResult func write(_ data: Data) -> Bool {
+  /// Sends everything that the server takes.
+  func write(_ data: Data) {
     var rest = data[...]
     while !rest.isEmpty {
-      #if canImport(Glibc)
-        let flags = Int32(MSG_NOSIGNAL)
-      #else
-        let flags: Int32 = 0
-      #endif
-      let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, flags) }
-      if count <= 0 { return false }
+      let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Self.flags) }
+      if count <= 0 { return }
       rest = rest.dropFirst(count)
     }
-    return true
   }
 
   /// Reads some bytes; empty after the end of the stream or a minute of silence.
@@ -68,5 +62,30 @@ final class RawConnection {
   func exchange(_ data: Data) throws -> RawResponse {
     write(data)
     return RawResponse(readToEnd())
+  }
+}
+
+struct RawResponse {
+  /// 0 if nothing came.
+  var status = 0
+  /// Keyed by lowercase name.
+  var headers: [String: String] = [:]
+  var body = Data()
+
+  init(_ data: Data) {
+    guard let end = data.range(of: Data("\r\n\r\n".utf8)) else { return }
+    let lines = String(decoding: data[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+    status = lines[0].split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+    }
+    body = Data(data[end.upperBound...])
+  }
+
+  var text: String { String(decoding: body, as: UTF8.self) }
+
+  func json<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+    try JSONDecoder().decode(type, from: body)
   }
 }

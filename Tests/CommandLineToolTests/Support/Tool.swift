@@ -15,35 +15,14 @@ enum Tool {
 
   static var path: String { executable.path }
 
-  /// Starts it without reading its output.
-  static func start(_ arguments: String...) throws -> ChildProcess { try ChildProcess(executable, arguments) }
-
-  /// Runs it through another program, which gets the tool's path and arguments after its own.
-  static func run(_ arguments: [String], startedBy words: [String]) async throws -> ToolResult {
-    try await run(URL(fileURLWithPath: "/usr/bin/env"), words + [path] + arguments)
-  }
-
   /// Runs it and waits for its end.
   ///
   /// - Parameters:
+  ///   - words: Another program that starts it, with its arguments.
   ///   - environment: Variables in addition to those of this process.
   ///   - whileRunning: Called with its process identifier once it has started.
   static func run(
-    _ arguments: String..., input: Data = Data(), environment: [String: String] = [:],
-    whileRunning: ((pid_t) async throws -> Void)? = nil
-  ) async throws -> ToolResult {
-    try await run(arguments, input: input, environment: environment, whileRunning: whileRunning)
-  }
-
-  static func run(
-    _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
-    whileRunning: ((pid_t) async throws -> Void)? = nil
-  ) async throws -> ToolResult {
-    try await run(executable, arguments, input: input, environment: environment, whileRunning: whileRunning)
-  }
-
-  private static func run(
-    _ executable: URL, _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
+    _ arguments: [String], startedBy words: [String] = [], input: Data = Data(), environment: [String: String] = [:],
     whileRunning: ((pid_t) async throws -> Void)? = nil
   ) async throws -> ToolResult {
     // Files instead of pipes, since a full pipe would block the tool.
@@ -52,47 +31,53 @@ enum Tool {
     try input.write(to: files[0])
     for file in files[1...] { try Data().write(to: file) }
     let process = try LaunchedProcess(
-      executable, arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+      URL(fileURLWithPath: "/usr/bin/env"), words + [path] + arguments,
+      environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
       input: FileHandle(forReadingFrom: files[0]), output: FileHandle(forWritingTo: files[1]),
       errors: FileHandle(forWritingTo: files[2]))
     try await whileRunning?(process.identifier)
+    let ending = await end(of: process)
     return ToolResult(
-      status: try await status(of: process), output: try Data(contentsOf: files[1]),
+      status: try #require(ending.status, "the tool was ended: \(ending)"), output: try Data(contentsOf: files[1]),
       errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
   }
 
-  /// Runs it with a terminal as its standard output, which holds only a few lines.
-  static func runOnTerminal(_ arguments: String...) async throws -> ToolResult {
-    let scratch = try Scratch()
-    let errors = scratch.url.appendingPathComponent("err")
-    try Data().write(to: errors)
-    let terminal = try PseudoTerminal()
-    let process = try LaunchedProcess(
-      executable, arguments, environment: ProcessInfo.processInfo.environment, input: .nullDevice,
-      output: terminal.program, errors: FileHandle(forWritingTo: errors))
-    return ToolResult(
-      status: try await status(of: process), output: terminal.written(),
-      errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
-  }
-
-  /// Runs it with a terminal as its standard error, which holds only a few lines.
-  static func runWithErrorsOnTerminal(_ arguments: String...) async throws -> ToolResult {
-    let scratch = try Scratch()
-    let output = scratch.url.appendingPathComponent("out")
-    try Data().write(to: output)
-    let terminal = try PseudoTerminal()
-    let process = try LaunchedProcess(
-      executable, arguments, environment: ProcessInfo.processInfo.environment.merging(["TERM": "xterm"]) { $1 },
-      input: .nullDevice, output: FileHandle(forWritingTo: output), errors: terminal.program)
-    return ToolResult(
-      status: try await status(of: process), output: try Data(contentsOf: output),
-      errors: String(decoding: terminal.written(), as: UTF8.self))
-  }
-
-  private static func status(of process: LaunchedProcess) async throws -> Int32 {
-    let ending = await withCheckedContinuation { continuation in
+  static func end(of process: LaunchedProcess) async -> ProcessOutcome.Ending {
+    await withCheckedContinuation { continuation in
       Thread.detachNewThread { continuation.resume(returning: process.wait()) }
     }
-    return try #require(ending.status, "the tool was ended: \(ending)")
   }
+
+  /// Interrupts a process once a file exists. A separate thread avoids waiting for the task pool.
+  static func interrupt(_ process: pid_t, onceThereIs path: String) async {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        while !FileManager.default.fileExists(atPath: path) { sched_yield() }
+        kill(process, SIGINT)
+        continuation.resume()
+      }
+    }
+  }
+}
+
+struct ToolResult {
+  let status: Int32
+  let output: Data
+  let errors: String
+
+  var text: String { String(decoding: output, as: UTF8.self) }
+
+  func json<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    return try decoder.decode(type, from: output)
+  }
+}
+
+/// An entry in the output of `ls --json`.
+struct ListedEntry: Decodable {
+  let key, format: String
+  let size, cost: Int
+  let expires: Date?
+  let created: Date
 }

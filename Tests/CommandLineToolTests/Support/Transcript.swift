@@ -1,5 +1,4 @@
 import Foundation
-import LMDBCaching
 import Testing
 
 /// Commands of the tool, one after another, with the exit status and the output that each of them must have.
@@ -124,22 +123,6 @@ extension Scratch {
     _ transcript: String, environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     try await Transcript(transcript, in: self).run(environment: environment, sourceLocation)
-  }
-
-  /// Opens the cache for `body`, and closes it.
-  func fill(_ configuration: CacheConfiguration = CacheConfiguration(), _ body: (LMDBCache) throws -> Void) throws {
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: self.cache), configuration: configuration.withoutMemory)
-    try body(cache)
-    try cache.close()
-  }
-
-  /// Cuts the database off in its middle, and returns the rest.
-  @discardableResult func cutOff() throws -> Data {
-    let data = URL(fileURLWithPath: cache + "/data.mdb")
-    var bytes = try Data(contentsOf: data)
-    bytes.removeLast(bytes.count / 2)
-    try bytes.write(to: data)
-    return bytes
   }
 
   /// Flips a bit of a value in the value log; the value is `count` bytes of `byte`.

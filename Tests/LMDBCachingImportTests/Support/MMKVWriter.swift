@@ -11,9 +11,9 @@ struct MMKVWriter {
 
   var contents: [UInt8] { head + pairs }
 
-  mutating func add(_ key: String, _ value: [UInt8]) { add(Array(key.utf8), value) }
+  mutating func add(_ key: String, _ value: [UInt8]) { pairs += Self.held(Array(key.utf8)) + Self.held(value) }
 
-  mutating func add(_ key: [UInt8], _ value: [UInt8]) { pairs += Self.held(key) + Self.held(value) }
+  mutating func add(_ key: String, text: String) { add(key, Self.held(Array(text.utf8))) }
 
   mutating func append(_ bytes: [UInt8]) { pairs += bytes }
 

@@ -20,11 +20,6 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     try cache.value(String.self, forKey: key)
   }
 
-  private static func folder(_ place: Place) throws -> URL {
-    try FileManager.default.createDirectory(at: place.store, withIntermediateDirectories: true)
-    return place.store
-  }
-
   private static func foreignFile(_ place: Place) throws -> URL {
     URL(fileURLWithPath: try place.write("no store of any kind".utf8, to: "store"))
   }
@@ -42,7 +37,7 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     testDescription: "mmkv",
     write: { entries, place in
       var writer = MMKVWriter()
-      for (key, text) in entries { writer.add(key, MMKVWriter.held(Array(text.utf8))) }
+      for (key, text) in entries { writer.add(key, text: text) }
       try writer.write(to: place, as: "store")
     },
     source: { .mmkv(file: $0.store, types: ["*": .string]) }, read: string,

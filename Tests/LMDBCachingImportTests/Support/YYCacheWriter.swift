@@ -6,39 +6,26 @@ final class YYCacheWriter {
   private var connection: OpaquePointer?
   private let directory: URL
 
-  struct Failure: Error {
-    let status: Int32
-  }
+  static let table = """
+    CREATE TABLE manifest (key text, filename text, size integer, inline_data blob, modification_time integer, \
+    last_access_time integer, extended_data blob, primary key(key)); \
+    CREATE INDEX last_access_time_idx ON manifest(last_access_time)
+    """
+
+  struct Failure: Error { let status: Int32 }
 
   init(at directory: URL, makesTable: Bool = true) throws {
     self.directory = directory
     try FileManager.default.createDirectory(
       at: directory.appendingPathComponent("data"), withIntermediateDirectories: true)
     try check(sqlite3_open(directory.appendingPathComponent("manifest.sqlite").path, &connection))
-    if makesTable {
-      try execute(
-        """
-        CREATE TABLE manifest (key text, filename text, size integer, inline_data blob, modification_time integer, \
-        last_access_time integer, extended_data blob, primary key(key)); \
-        CREATE INDEX last_access_time_idx ON manifest(last_access_time)
-        """)
-    }
+    if makesTable { try execute(Self.table) }
   }
 
   deinit { sqlite3_close(connection) }
 
   private func check(_ status: Int32) throws {
     if status != SQLITE_OK && status != SQLITE_DONE { throw Failure(status: status) }
-  }
-
-  /// The root page of a table's tree, starting at 1.
-  func rootPage(of table: String) throws -> Int {
-    var statement: OpaquePointer?
-    try check(sqlite3_prepare_v2(connection, "SELECT rootpage FROM sqlite_master WHERE name = ?1", -1, &statement, nil))
-    defer { sqlite3_finalize(statement) }
-    try bind(sqlite3_bind_text(statement, 1, table, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self)))
-    guard sqlite3_step(statement) == SQLITE_ROW else { throw Failure(status: SQLITE_NOTFOUND) }
-    return Int(sqlite3_column_int64(statement, 0))
   }
 
   func execute(_ sql: String) throws { try check(sqlite3_exec(connection, sql, nil, nil, nil)) }
