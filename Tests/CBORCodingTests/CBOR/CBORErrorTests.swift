@@ -12,19 +12,11 @@ import Testing
     let ask: @Sendable (_ json: Data, _ cbor: Data) -> (String, String)
     var testDescription: String { "\(json) as \(name)" }
 
-    init<T: Decodable & SendableMetatype>(_ json: String, _ type: T.Type) {
-      self.init(json, "\(type)", type, nil)
-    }
-
-    init(_ json: String, _ name: String, _ body: @escaping Decoding.Body) {
-      self.init(json, name, Decoding.self, body)
-    }
-
-    private init<T: Decodable & SendableMetatype>(
-      _ json: String, _ name: String, _ type: T.Type, _ body: Decoding.Body?
+    init<T: Decodable & SendableMetatype>(
+      _ json: String, _ type: T.Type, _ name: String? = nil, _ body: Decoding.Body? = nil
     ) {
       self.json = json
-      self.name = name
+      self.name = name ?? "\(type)"
       ask = { json, cbor in
         let jsonDecoder = JSONDecoder()
         var cborDecoder = CBORDecoder()
@@ -37,6 +29,10 @@ import Testing
           CBORErrorTests.summary { try cborDecoder.decode(type, from: cbor) }
         )
       }
+    }
+
+    init(_ json: String, _ name: String, _ body: @escaping Decoding.Body) {
+      self.init(json, Decoding.self, name, body)
     }
   }
 
@@ -69,9 +65,8 @@ import Testing
     Question(#"{"id":1,"name":1}"#, PlainShape.self), Question(#"{"id":true}"#, PlainShape.self),
     Question(#"[{"a":[1,{"b":true}]}]"#, [[String: [Int]]].self), Question(#"[1,null]"#, [Int].self),
     Question(#"{"a":{"b":[1,"x"]}}"#, [String: [String: [Int]]].self), Question("{}", [Int].self),
-    Question(#"[1,2,"a"]"#, [Int].self), Question("[1,256,3]", [UInt8].self), Question("[null,null]", [Double].self),
+    Question(#"[1,2,"a"]"#, [Int].self), Question("[null,null]", [Double].self),
     Question(#"[1,"a"]"#, [String].self), Question("[false,1]", [Bool].self), Question(#"[[1],["a"]]"#, [[Int]].self),
-    Question("[300]", [UInt16].self), Question("[-1]", [UInt64].self), Question("[-129]", [Int8].self),
     Question("[]", [String: Int].self), Question(#"{"x":1}"#, [Int: Int].self), Question(#"{"1":1}"#, [Int: Int].self),
     Question(#""blue""#, StringRawShape.self), Question(#"{"a":7}"#, [String: IntRawShape].self),
     Question(#"{"one":{}}"#, PayloadShape.self), Question(#"{"what":{}}"#, PayloadShape.self),
@@ -95,7 +90,10 @@ import Testing
   }
 
   static let calls: [Question] = [
-    Question("[]", "decode at the end") { _ = try $0.unkeyedContainer().next(Int.self) },
+    Question("[]", "decode at the end") {
+      var list = try $0.unkeyedContainer()
+      _ = try list.decode(Int.self)
+    },
     Question("[1]", "decode beyond the end") {
       var list = try $0.unkeyedContainer()
       _ = try list.decode(Int.self)
@@ -103,9 +101,13 @@ import Testing
     },
     Question("[]", "nil at the end") {
       var list = try $0.unkeyedContainer()
+      _ = try list.decodeNil()
+    },
+    // JSON's container counts these as elements, ours does not.
+    Question("[]", "values that may be absent at the end") {
+      var list = try $0.unkeyedContainer()
       #expect(try list.decodeIfPresent(Int.self) == nil)
       #expect(try list.decodeIfPresent(PlainShape.self) == nil)
-      _ = try list.decodeNil()
     },
     Question("[null,null,1]", "decodeIfPresent of null") {
       var list = try $0.unkeyedContainer()
@@ -170,7 +172,7 @@ import Testing
 
   @Test(arguments: questions + calls) func isTheErrorOfJSON(_ question: Question) throws {
     let json = Data(question.json.utf8)
-    let item = try CBORTree(json: json).item
+    let item = try CBORItem(json: json)
     for cbor in [item.encoded, item.indefinite] {
       let (expected, found) = question.ask(json, Data(cbor))
       #expect(found == expected)
@@ -193,52 +195,17 @@ import Testing
   }
 
   @Test func descriptionsSayWhatToDo() {
-    func description(_ body: () throws -> some Any) -> String {
-      do { return "\(try body())" } catch { return "\(error)" }
+    func description<T: Decodable>(_ bytes: [UInt8], as type: T.Type, in decoder: CBORDecoder = .init()) -> String {
+      do { return "\(try decoder.decode(type, from: Data(bytes)))" } catch { return "\(error)" }
     }
-    #expect(description { try CBORDecoder().decode(UInt8.self, from: Data([0x19, 1, 0])) }.contains("256"))
-    #expect(description { try CBORDecoder().decode(UInt8.self, from: Data([0x19, 1, 0])) }.contains("wider"))
-    #expect(description { try CBORDecoder().decode(Int.self, from: Data([0x61])) }.contains("cut off"))
-    #expect(description { try CBORDecoder().decode([Int].self, from: Data([0xA0])) }.contains("found a map"))
+    let tooWide = description([0x19, 1, 0], as: UInt8.self)
+    #expect(tooWide.contains("256") && tooWide.contains("wider"))
+    #expect(description([0x82, 1, 0x61], as: [Int].self).contains("cut off"))
+    #expect(description([0x83, 1, 2, 0x61, 0xFF], as: [Int].self).contains("byte 3"))
+    #expect(description([0xA0], as: [Int].self).contains("found a map"))
     var decoder = CBORDecoder()
     decoder.maximumSize = 3
-    #expect(description { try decoder.decode([Int].self, from: Data([0x83, 1, 2, 3])) }.contains("maximumSize"))
-    #expect((try? decoder.decode([Int].self, from: Data([0x82, 1, 2]))) == [1, 2])
-  }
-}
-
-extension UnkeyedDecodingContainer {
-  fileprivate func next<T: Decodable>(_ type: T.Type) throws -> T {
-    var container = self
-    return try container.decode(type)
-  }
-}
-
-extension CBORItem {
-  /// Uses indefinite lengths wherever possible, with strings in two chunks.
-  var indefinite: [UInt8] {
-    func string(_ major: UInt8, _ bytes: [UInt8], _ middle: Int) -> [UInt8] {
-      var out: [UInt8] = [major << 5 | 31]
-      for chunk in [bytes[..<middle], bytes[middle...]] {
-        out +=
-          major == 2
-          ? CBORItem.bytes(Array(chunk)).encoded : CBORItem.text(String(decoding: chunk, as: UTF8.self)).encoded
-      }
-      return out + [0xFF]
-    }
-    switch self {
-    case .bytes(let bytes): return string(2, bytes, bytes.count / 2)
-    case .text(let text):
-      let middle = text.unicodeScalars.prefix(text.unicodeScalars.count / 2).reduce(0) { $0 + UTF8.width($1) }
-      return string(3, Array(text.utf8), middle)
-    case .array(let items): return [0x9F] + items.flatMap(\.indefinite) + [0xFF]
-    case .map(let entries):
-      return [0xBF] + entries.reversed().flatMap { $0.key.indefinite + $0.value.indefinite } + [0xFF]
-    case .tag(let number, let item):
-      var writer = CBORWriter()
-      writer.writeTag(number)
-      return writer.withBytes { $0.array } + item.indefinite
-    default: return encoded
-    }
+    #expect(description([0x83, 1, 2, 3], as: [Int].self, in: decoder).contains("maximumSize"))
+    #expect(description([0x82, 1, 2], as: [Int].self, in: decoder) == "[1, 2]")
   }
 }

@@ -29,12 +29,13 @@ import Testing
     static func == (a: Self, b: Self) -> Bool { a.value.own == b.value.own }
   }
 
+  /// Reads the bytes in every way: the readers agree on whether they are well-formed.
   func read(_ bytes: [UInt8], as kind: Int) {
     let data = Data(bytes)
     let decoder = CBORDecoder()
     var isRead = false
     switch kind {
-    case 0: isRead = (try? decoder.decode(CBORTree.self, from: data)) != nil
+    case 0: isRead = (try? decoder.decode(CBORItem.self, from: data)) != nil
     case 1...3: isRead = (try? decoder.decode([PayloadShape].self, from: data)) != nil
     case 4: isRead = (try? CBORItem(bytes)) != nil
     default:
@@ -55,30 +56,26 @@ import Testing
   }
 
   static func skipError(_ bytes: CBORBytes, maximumDepth: Int = 512) -> CBORError? {
+    var reader = CBORReader(bytes, maximumDepth: maximumDepth)
     do throws(CBORError) {
-      var reader = CBORReader(bytes, maximumDepth: maximumDepth)
       try reader.skip()
       try reader.finish()
-      return nil
     } catch {
       return error
     }
+    return nil
   }
 
   static func scanError(_ bytes: CBORBytes) -> CBORError? {
-    do throws(CBORError) {
-      var tape = CBORTape()
-      _ = try CBORScanner.scan(bytes, maximumDepth: 516, into: &tape)
-      return nil
-    } catch {
-      return error
-    }
+    var tape = CBORTape()
+    do throws(CBORError) { _ = try CBORScanner.scan(bytes, maximumDepth: 516, into: &tape) } catch { return error }
+    return nil
   }
 
   static let documents: [[UInt8]] = {
     let everything = Array(try! CBOREncoder().encode(Everything()))
     var random = SeededRandom(6)
-    let trees = (0..<40).map { _ in CBORTree.random(&random, depth: 4).item }
+    let trees = (0..<40).map { _ in CBORItem.random(&random, depth: 4) }
     return [everything, try! CBORItem(everything).indefinite] + trees.map(\.encoded) + trees.map(\.indefinite)
       + CBORVector.all.map(\.bytes)
   }()
@@ -110,7 +107,7 @@ import Testing
   }
 
   /// A few seeds; the trial of hostile inputs tries more.
-  @Test(arguments: 0..<8) func damagedDocumentsAreReadOrRefused(_ seed: Int) {
+  @Test(arguments: 0..<4) func damagedDocumentsAreReadOrRefused(_ seed: Int) {
     var random = SeededRandom(UInt64(seed))
     for _ in 0..<8_000 {
       let document = random.below(20) == 0 ? 0 : random.below(Self.documents.count)
@@ -128,13 +125,10 @@ import Testing
     #expect(throws: DecodingError.self) { try CBORDecoder().decode(Everything.self, from: Data(document + [0])) }
   }
 
-  // MARK: What is announced and not there
-
   @Test(arguments: ["9b", "bb", "5b", "7b", "9a", "ba", "5a", "7a"], ["", "c1", "81", "a100"])
   func announcedCountsAreNotBelieved(_ head: String, _ before: String) {
     for count in ["ffffffffffffffff", "7fffffffffffffff", "00000000ffffffff", "4000000000000000"] {
-      let hex = before + head + (head.hasSuffix("b") ? count : String(count.suffix(8)))
-      let data = Data([UInt8](hex: hex + "00"))
+      let data = Data([UInt8](hex: before + head + (head.hasSuffix("b") ? count : String(count.suffix(8))) + "00"))
       for type in [[Int].self, [String: Int].self, Data.self, String.self] as [any Decodable.Type] {
         #expect(throws: DecodingError.self) { _ = try CBORDecoder().decode(type, from: data) }
       }

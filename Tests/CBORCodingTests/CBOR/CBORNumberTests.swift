@@ -5,7 +5,7 @@ import Testing
 
 /// Numbers decoded as another type than they were encoded as.
 @Suite struct CBORNumberTests {
-  /// Checks a conversion, with JSON as the reference.
+  /// Checks a conversion, with JSON as the reference. For a number out of range, JSON's error has no path.
   private func check<From: Encodable, To: Decodable & Equatable & SendableMetatype>(
     _ value: From, as type: To.Type, is expected: To?, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -42,6 +42,9 @@ import Testing
     try check(300.0, as: UInt8.self, is: nil)
     try check(-1.0, as: UInt.self, is: nil)
     try check(1e300, as: Int.self, is: nil)
+    try check(256, as: UInt8.self, is: nil)
+    try check(-1, as: UInt64.self, is: nil)
+    try check(-129, as: Int8.self, is: nil)
     try check(0.1, as: Float.self, is: 0.1)
     try check(1e300, as: Float.self, is: nil)
     try check(Float(0.5), as: Double.self, is: 0.5)

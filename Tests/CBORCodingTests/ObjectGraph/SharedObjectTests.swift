@@ -24,8 +24,7 @@ final class Link: NSObject, NSSecureCoding {
   ]
 
   @Test(arguments: 0..<shareable.count) func anObjectThatIsReachedTwiceIsOne(_ index: Int) throws {
-    let make = Self.shareable[index]
-    let object = make()
+    let object = Self.shareable[index]()
     let root = NSArray(array: [Box(object), object, NSDictionary(dictionary: ["key": object]), Box(Box(object))])
     let data = try archive(root)
     let back = FoundationElements.elements(of: try #require(try unarchive(data) as? NSArray))
@@ -35,7 +34,12 @@ final class Link: NSObject, NSSecureCoding {
     #expect((back[2] as? NSDictionary)?.allValues.first as? NSObject === first)
     #expect(((back[3] as? Box)?.value as? Box)?.value as? NSObject === first)
     #expect(sharedMarks(in: data) == 1)
-    // Conditionally too, and read in another order than written; the field "object" may never be read.
+  }
+
+  /// Read in another order than written; the field "object" may never be read.
+  @Test(arguments: 0..<shareable.count) func aConditionalObjectIsWrittenIfAnotherRefersToIt(_ index: Int) throws {
+    let make = Self.shareable[index]
+    let object = make()
     let keys = ["early", "object", "array", "late"]
     for order in [keys, keys.reversed(), ["late", "early"], ["array"]] {
       try scripted { coder in
@@ -46,9 +50,11 @@ final class Link: NSObject, NSSecureCoding {
         coder.encode(object, forKey: "object")
         coder.encode(NSArray(array: [object]), forKey: "array")
         coder.encodeConditionalObject(object, forKey: "late")
+        // Enough fields to need a longer head, which moves the bytes written before.
+        for index in 0..<30 { coder.encode(index, forKey: "\(index)") }
       } _: { coder in
         for key in ["never", "nil"] { #expect(coder.decodeObject(forKey: key) == nil) }
-        #expect(coder.decodeObject(forKey: "value") as? Int == 5)
+        #expect(coder.decodeObject(forKey: "value") as? Int == 5 && coder.decodeInteger(forKey: "29") == 29)
         let read = order.map { key -> NSObject? in
           let value = coder.decodeObject(forKey: key) as? NSObject
           return key == "array"
@@ -77,11 +83,7 @@ final class Link: NSObject, NSSecureCoding {
       NSUUID(uuidString: "01234567-89AB-4DEF-8123-456789ABCDEF")!, NSNull(), NSURL(string: "a:b")!,
       NSData(data: Data([1])),
     ]
-    for object in objects {
-      let data = try archive([object, object])
-      #expect(sharedMarks(in: data) == 0, "\(object)")
-      #expect((try unarchive(data) as? NSArray)?.count == 2)
-    }
+    for object in objects { #expect(sharedMarks(in: try archive([object, object])) == 0, "\(object)") }
   }
 
   @Test func objectsThatGoAwayAreNotMixedUp() throws {
@@ -92,28 +94,6 @@ final class Link: NSObject, NSSecureCoding {
       for index in 0..<100 {
         #expect((coder.decodeObject(of: [Box.self], forKey: "\(index)") as? Box)?.value as? Int == index)
       }
-    }
-  }
-
-  // MARK: Conditional objects
-
-  /// Objects with enough fields to need a longer head, which moves the bytes written before.
-  @Test func conditionalObjectsWithinWideObjects() throws {
-    let boxes = (0..<30).map { Box($0) }
-    let other = Box("other" as Any?)
-    try scripted { coder in
-      coder.encodeConditionalObject(other, forKey: "other")
-      for (index, box) in boxes.enumerated() { coder.encodeConditionalObject(box, forKey: "\(index)") }
-      coder.encode(NSDictionary(dictionary: ["key": other]), forKey: "dictionary")
-      coder.encode(NSArray(array: boxes), forKey: "boxes")
-    } _: { coder in
-      let back = (coder.decodeObject(forKey: "boxes") as? NSArray).map { FoundationElements.elements(of: $0) } ?? []
-      #expect(back.count == 30)
-      for index in back.indices {
-        #expect((back[index] as? Box)?.value as? Int == index)
-        #expect(coder.decodeObject(forKey: "\(index)") as? Box === back[index] as? Box)
-      }
-      #expect((coder.decodeObject(forKey: "other") as? Box)?.value as? NSString == "other")
     }
   }
 
@@ -157,12 +137,10 @@ final class Link: NSObject, NSSecureCoding {
     #expect((elements[0] as? NSMutableDictionary)?.allValues.first as? NSMutableArray === back)
     #expect(elements[1] as? NSString == "last")
     // Secure decoding must not return an object that cannot be compared or printed.
-    let error = message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClass: NSArray.self, from: data) }
-    #expect(error.contains("contains itself") || error.contains("not allowed"))
-    let error2 = message {
+    let error = message {
       _ = try CBORKeyedUnarchiver.unarchivedObject(ofClasses: [NSArray.self, NSDictionary.self], from: data)
     }
-    #expect(error2.contains("contains itself"))
+    #expect(error.contains("contains itself"))
     array.removeAllObjects()
     back.removeAllObjects()
     // An immutable array exists only after its elements.
