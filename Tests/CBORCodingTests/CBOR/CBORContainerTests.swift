@@ -182,38 +182,34 @@ private struct RandomCalls: Encodable {
 
   /// `JSONEncoder` traps here.
   @Test func anErrorThatIsCaughtLeavesNoTrace() throws {
+    let failing = Encoding("") { encoder in
+      var map = encoder.container(keyedBy: AnyKey.self)
+      try map.encode(1, forKey: "x")
+      var list = map.nestedUnkeyedContainer(forKey: "list")
+      try list.encode(1)
+      throw Failure()
+    }
     let bytes = try CBOREncoder().encode(
       Encoding("") { encoder in
         var outer = encoder.container(keyedBy: AnyKey.self)
         try outer.encode(1, forKey: "bb")
-        try? outer.encode(
-          Encoding("") { encoder in
-            var map = encoder.container(keyedBy: AnyKey.self)
-            try map.encode(1, forKey: "x")
-            var list = map.nestedUnkeyedContainer(forKey: "list")
-            try list.encode(1)
-            throw Failure()
-          }, forKey: "failed")
+        try? outer.encode(failing, forKey: "failed")
         try outer.encode(2, forKey: "a")
-        var list = outer.nestedUnkeyedContainer(forKey: "list")
-        try list.encode(1)
-        try? list.encode(Encoding("") { _ in throw Failure() })
-        try? list.encode([Encoding("") { _ in throw Failure() }])
-        try list.encode(2)
-        try? outer.encode(Encoding("") { _ in throw Failure() }, forKey: "list")
         var rows = outer.nestedUnkeyedContainer(forKey: "rows")
         for row in 0..<3 {
           var columns = rows.nestedUnkeyedContainer()
           try columns.encode(row)
-          try? columns.encode(Encoding("") { _ in throw Failure() })
+          try? columns.encode(failing)
+          try? columns.encode([failing])
           if row == 1 { try rows.encode("between") }
           try columns.encode(row)
         }
-        try? rows.encode(Encoding("") { _ in throw Failure() })
+        try? rows.encode(failing)
+        try? outer.encode(failing, forKey: "rows")
       })
     #expect(
       try CBORDiagnostic(Array(bytes).span.bytes).text
-        == #"{"a": 2, "bb": 1, "list": [1, 2], "rows": [[0, 0], [1, 1], "between", [2, 2]]}"#)
+        == #"{"a": 2, "bb": 1, "rows": [[0, 0], [1, 1], "between", [2, 2]]}"#)
   }
 
   @Test func aValueThatEncodesNothingIsAnErrorAtTheTop() throws {

@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 import Testing
 
 @testable import CBORCoding
@@ -74,7 +73,7 @@ import Testing
 
   static let cases: [Case] = [
     Case(EmptyShape()), Case(PlainShape()), Case(WideShape()), Case(OptionalShape()), Case(DictionaryShape()),
-    Case(NumberedShape()), Case(BaseShape()), Case(SuperShape()), Case(SharedShape()),
+    Case(NumberedShape()), Case(BaseShape()), Case(SuperShape()),
     Case([PayloadShape.none, .one(1), .two(name: "n", PlainShape()), .two(name: "", nil), .more([.more([]), .none])]),
     Case(StringRawShape.allCases), Case(IntRawShape.allCases), Case(PayloadShape.one(.min)),
     Case([[[Int]]](repeating: [[], [1]], count: 3)), Case([[String: [Bool]]]()), Case([String: [String: Int?]]()),

@@ -20,17 +20,13 @@ import Testing
     let failures = Guarded<[String]>([])
     concurrently(8) { thread in
       for round in 0..<200 {
-        let number = thread * 1_000 + round
-        let shared = Note(title: "\(number)", count: number)
-        let root = NSArray(array: [
-          shared, shared, Self.unmet(round), ["text", "\(number)"], Box(NSNumber(value: number)),
-        ])
+        let shared = Note(title: "text", count: thread * 1_000 + round)
+        let root = NSArray(array: [shared, shared, Self.unmet(round), Box(NSNumber(value: shared.count))])
         let error = message {
           let back = try unarchive(archive(root)) as? NSArray
           let first = back?.object(at: 0) as? Note
-          guard first?.count == number, back?.object(at: 1) as? Note === first,
-            back?.object(at: 3) as? [String] == ["text", "\(number)"],
-            (back?.object(at: 4) as? Box)?.value as? Int == number
+          guard first?.count == shared.count, back?.object(at: 1) as? Note === first,
+            (back?.object(at: 3) as? Box)?.value as? Int == shared.count
           else { throw CBORCodingError(.decodingFailed, "Thread \(thread), round \(round): another object came back.") }
         }
         if !error.isEmpty { failures { $0.append(error) } }

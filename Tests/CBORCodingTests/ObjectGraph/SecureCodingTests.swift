@@ -25,8 +25,9 @@ final class Tripwire: NSObject, NSSecureCoding {
     let rows: [(Any, [AnyClass], String)] = [
       (Note(title: "t", count: 1), [Note.self], ""),
       (Note(title: "t", count: 1), [Box.self], "class TestSupport.Note is not allowed"),
-      (Note(title: "t", count: 1), [], "not allowed"), (SpecialBox(nil), [Box.self], ""),
-      (Box(nil), [SpecialBox.self], "CBORCodingTests.Box"), (NSMutableArray(array: [1]), [NSArray.self], ""),
+      (Note(title: "t", count: 1), [], "not allowed"), (Namespace.Nested(1), [Numbered.self], ""),
+      (Numbered(1), [Namespace.Nested.self], "CBORCodingTests.Numbered"),
+      (NSMutableArray(array: [1]), [NSArray.self], ""),
       (NSArray(array: [1]), [NSMutableArray.self], "NSArray"), (NSDecimalNumber(string: "1.5"), [NSValue.self], ""),
       (["text", 1, 2.5, Data([1])] as [Any], [NSArray.self], ""), ([Date()], [NSArray.self], "NSDate is not allowed"),
       ([UUID()], [NSArray.self], "NSUUID is not allowed"), ([[1]], [NSSet.self], "NSArray is not allowed"),

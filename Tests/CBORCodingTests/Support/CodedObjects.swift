@@ -34,8 +34,6 @@ class Box: NSObject, NSSecureCoding {
   required init?(coder: NSCoder) { value = coder.decodeObject(forKey: "value") }
 }
 
-final class SpecialBox: Box {}
-
 /// A ``Box`` without secure coding.
 final class InsecureBox: NSObject, NSCoding {
   let value: Any?
