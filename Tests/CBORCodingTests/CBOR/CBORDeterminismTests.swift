@@ -51,20 +51,17 @@ import Testing
   }
 
   #if !canImport(Darwin)
-    /// Elements and keys are objects, some of which refer back to the set.
+    /// Elements and keys are objects, one of which refers back to the set.
     @Test func equalSetsOfObjectsHaveEqualBytes() throws {
       var random = SeededRandom(9)
       var archives: Set<Data> = []
       for _ in 0..<10 {
-        let order = (0..<30).shuffled(using: &random)
-        let set = NSMutableSet()
-        let boxes = order.map { Box(NSArray(array: [$0, "text", NSDecimalNumber(value: $0)])) }
-        for box in boxes { set.add(box) }
+        let (set, dictionary) = (NSMutableSet(), NSMutableDictionary())
         set.add(Box(NSArray(array: [set])))
-        let dictionary = NSMutableDictionary()
-        for number in order {
-          dictionary.setObject(
-            NSSet(array: [URL(string: "a:\(number)")!, NSURL(string: "b:")!]), forKey: NSArray(array: [number, "k"]))
+        for number in (0..<30).shuffled(using: &random) {
+          set.add(Box(NSArray(array: [number, "text", NSDecimalNumber(value: number)])))
+          let links = NSSet(array: [URL(string: "a:\(number)")!, NSURL(string: "b:")!])
+          dictionary.setObject(links, forKey: NSArray(array: [number, "k"]))
         }
         archives.insert(try archive([set, dictionary]))
       }

@@ -89,40 +89,38 @@ import Testing
     try decoder.container(keyedBy: AnyKey.self)
   }
 
+  private static func list(
+    _ json: String, _ name: String, _ body: @escaping @Sendable (inout any UnkeyedDecodingContainer) throws -> Void
+  ) -> Question {
+    Question(json, name) {
+      var list = try $0.unkeyedContainer()
+      try body(&list)
+    }
+  }
+
   static let calls: [Question] = [
-    Question("[]", "decode at the end") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.decode(Int.self)
+    list("[]", "decode at the end") { _ = try $0.decode(Int.self) },
+    list("[1]", "decode beyond the end") {
+      _ = try $0.decode(Int.self)
+      _ = try $0.decode(PlainShape.self)
     },
-    Question("[1]", "decode beyond the end") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.decode(Int.self)
-      _ = try list.decode(PlainShape.self)
-    },
-    Question("[]", "nil at the end") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.decodeNil()
-    },
+    list("[]", "nil at the end") { _ = try $0.decodeNil() },
+    list("[]", "a super decoder at the end") { _ = try $0.superDecoder() },
     // JSON's container counts these as elements, ours does not.
-    Question("[]", "values that may be absent at the end") {
-      var list = try $0.unkeyedContainer()
-      #expect(try list.decodeIfPresent(Int.self) == nil)
-      #expect(try list.decodeIfPresent(PlainShape.self) == nil)
+    list("[]", "values that may be absent at the end") {
+      let values = (try $0.decodeIfPresent(Int.self), try $0.decodeIfPresent(PlainShape.self))
+      #expect(values.0 == nil && values.1 == nil)
     },
-    Question("[null,null,1]", "decodeIfPresent of null") {
-      var list = try $0.unkeyedContainer()
+    list("[null,null,1]", "decodeIfPresent of null") { list in
       #expect(try list.decodeIfPresent(Int.self) == nil)
       #expect(try list.decodeIfPresent(PlainShape.self) == nil)
       #expect(try list.decodeNil() == false && list.currentIndex == 2)
       // A failure does not advance.
       #expect(throws: DecodingError.self) { try list.decode([PlainShape].self) }
       #expect(list.currentIndex == 2)
-      #expect(try list.decodeIfPresent(Int.self) == 1)
+      _ = try list.decodeIfPresent(String.self)
     },
-    Question("[null]", "a nested array that is null") { decoder in
-      var list = try decoder.unkeyedContainer()
-      _ = try list.nestedUnkeyedContainer()
-    },
+    list("[null]", "a nested array that is null") { _ = try $0.nestedUnkeyedContainer() },
     Question("{}", "a nested map that is absent") {
       _ = try map($0).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
     },
@@ -149,18 +147,13 @@ import Testing
       _ = try map($0).superDecoder(forKey: "a").singleValueContainer().decode(Int.self)
     },
     Question("{}", "a map of what is absent") { _ = try map(map($0).superDecoder()) },
-    Question("[]", "a super decoder at the end") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.superDecoder()
-    },
     Question(#"{"a":[[1,[2,"x"]]]}"#, "paths through nested containers") {
       var a = try map($0).nestedUnkeyedContainer(forKey: "a")
       var b = try a.nestedUnkeyedContainer()
-      #expect(a.codingPath.map(\.stringValue) == ["a"])
       _ = try b.decode(Int.self)
-      #expect(b.codingPath.map(\.intValue) == [nil, 0])
       var c = try b.superDecoder().unkeyedContainer()
       _ = try c.decode(Int.self)
+      #expect(a.codingPath.map(\.stringValue) == ["a"] && b.codingPath.map(\.intValue) == [nil, 0])
       #expect(c.codingPath.map(\.intValue) == [nil, 0, 1])
       _ = try c.decode([Int].self)
     },

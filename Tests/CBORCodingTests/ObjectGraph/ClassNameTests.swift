@@ -100,11 +100,7 @@ final class NaiveArray: NSArray {
   }
 
   @Test func namesForAllCoders() throws {
-    final class Local: NSObject, NSCoding {
-      override init() {}
-      func encode(with coder: NSCoder) {}
-      init?(coder: NSCoder) {}
-    }
+    final class Local: Numbered {}
     CBORKeyedArchiver.setClassName("a local class", for: Local.self)
     CBORKeyedUnarchiver.setClass(Local.self, forClassName: "a local class")
     defer {
@@ -113,12 +109,7 @@ final class NaiveArray: NSArray {
     }
     #expect(CBORKeyedArchiver.className(for: Local.self) == "a local class")
     #expect(CBORKeyedUnarchiver.class(forClassName: "a local class") == Local.self)
-    #expect(try roundTrip(Local()) is Local)
-    // The unarchiver's own mapping wins.
-    let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: archive(Local()))
-    unarchiver.requiresSecureCoding = false
-    unarchiver.setClass(Box.self, forClassName: "a local class")
-    #expect(unarchiver.decodeObject(forKey: "root") is Box)
+    #expect((try roundTrip(Local(5)) as? Local)?.number == 5)
   }
 
   @Test func classesThatAreArchivedAsOthers() throws {

@@ -200,4 +200,25 @@ final class Link: NSObject, NSSecureCoding {
     let error = #expect(throws: CBORCodingError.self) { try archived(25_000) }
     #expect(error?.code == .tooDeep || error?.message.contains("20000") == true)
   }
+
+  // MARK: Threads
+
+  /// Archivers on many threads share their class information and scratch memory.
+  @Test func classesAreMetByAllThreadsAtOnce() {
+    let failures = Guarded(0)
+    concurrently(8) { thread in
+      for number in thread * 1_000..<thread * 1_000 + 200 {
+        // Classes that no other test uses.
+        let unmet: [Numbered] = [
+          Namespace.Generic<UInt128>(number), Namespace.Generic<[UInt128]>(number), Namespace.Generic<UInt128?>(number),
+        ]
+        let box = Box(NSNumber(value: number))
+        let back = (try? unarchive(archive(NSArray(array: [box, unmet[number % 3], box])))) as? NSArray
+        let first = back?.object(at: 0) as? Box
+        let isSame = first?.value as? Int == number && back?.object(at: 2) as? Box === first
+        if !isSame || (back?.object(at: 1) as? Numbered)?.number != number { failures { $0 += 1 } }
+      }
+    }
+    #expect(failures.current == 0)
+  }
 }
