@@ -71,25 +71,10 @@ import Testing
 
   /// Canonically equivalent strings are different keys: identity is the bytes, as everywhere in the cache.
   @Test func equivalentKeysAreTwo() throws {
-    let bytes = try CBOREncoder().encode(
-      Encoding("") { encoder in
-        var map = encoder.container(keyedBy: AnyKey.self)
-        try map.encode(1, forKey: "\u{E9}")
-        try map.encode(2, forKey: "e\u{301}")
-        _ = map.nestedContainer(keyedBy: AnyKey.self, forKey: "\u{212B}")
-        var list = map.nestedUnkeyedContainer(forKey: "A\u{30A}")
-        try list.encode(3)
-      })
-    var decoder = CBORDecoder()
-    decoder.userInfo[Decoding.body] =
-      { decoder in
-        let map = try decoder.container(keyedBy: AnyKey.self)
-        #expect(map.allKeys.count == 4)
-        #expect(try map.decode(Int.self, forKey: "\u{E9}") == 1)
-        #expect(try map.decode(Int.self, forKey: "e\u{301}") == 2)
-        #expect(try map.decode([Int].self, forKey: "A\u{30A}") == [3])
-      } as Decoding.Body
-    _ = try decoder.decode(Decoding.self, from: bytes)
+    let keys = ["\u{E9}", "e\u{301}", "\u{212B}", "A\u{30A}"]
+    let item = CBORItem.map(keys.map { (.text($0), .array([.text($0)])) })
+    let bytes = try CBOREncoder().encode(item)
+    #expect(try CBORItem(Array(bytes)) == item && CBORDecoder().decode(CBORItem.self, from: bytes) == item)
   }
 
   @Test func randomDocumentsKeepTheirBytes() throws {

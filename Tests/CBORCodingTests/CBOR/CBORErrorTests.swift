@@ -111,7 +111,8 @@ import Testing
       let values = (try $0.decodeIfPresent(Int.self), try $0.decodeIfPresent(PlainShape.self))
       #expect(values.0 == nil && values.1 == nil)
     },
-    list("[null,null,1]", "decodeIfPresent of null") { list in
+    Question("[null,null,1]", "decodeIfPresent of null") {
+      var list = try $0.unkeyedContainer()
       #expect(try list.decodeIfPresent(Int.self) == nil)
       #expect(try list.decodeIfPresent(PlainShape.self) == nil)
       #expect(try list.decodeNil() == false && list.currentIndex == 2)

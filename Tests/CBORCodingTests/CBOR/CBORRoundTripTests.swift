@@ -96,38 +96,32 @@ import Testing
 
   @Test(arguments: cases) func valuesComeBack(_ value: Case) throws { try value.check() }
 
-  @Test func userInfoReachesEveryLevel() throws {
-    struct Reader: Codable {
-      static let key = CodingUserInfoKey(rawValue: "key")!
-      init() {}
-      init(from decoder: any Decoder) throws { #expect(decoder.userInfo[Self.key] as? String == "value") }
-      func encode(to encoder: any Encoder) throws {
-        #expect(encoder.userInfo[Self.key] as? String == "value")
-        var container = encoder.singleValueContainer()
-        try container.encode(1)
-      }
+  /// A value that is coded within the coding of another, and looks at `userInfo`.
+  struct Inner: Codable, Equatable {
+    static let key = CodingUserInfoKey(rawValue: "key")!
+    var value: PlainShape
+
+    init(_ value: PlainShape) { self.value = value }
+
+    init(from decoder: any Decoder) throws {
+      #expect(decoder.userInfo[Self.key] as? String == "value")
+      let bytes = try decoder.singleValueContainer().decode(Data.self)
+      value = try CBORDecoder().decode(PlainShape.self, from: bytes)
     }
-    var encoder = CBOREncoder()
-    encoder.userInfo[Reader.key] = "value"
-    var decoder = CBORDecoder()
-    decoder.userInfo[Reader.key] = "value"
-    _ = try decoder.decode([String: [Reader]].self, from: encoder.encode(["a": [Reader()]]))
+
+    func encode(to encoder: any Encoder) throws {
+      #expect(encoder.userInfo[Self.key] as? String == "value")
+      var container = encoder.singleValueContainer()
+      try container.encode(CBOREncoder().encode(value))
+    }
   }
 
-  @Test func codersCanBeUsedWithinCoders() throws {
-    struct Inner: Codable, Equatable {
-      var value: PlainShape
-      init(_ value: PlainShape) { self.value = value }
-      init(from decoder: any Decoder) throws {
-        let bytes = try decoder.singleValueContainer().decode(Data.self)
-        value = try CBORDecoder().decode(PlainShape.self, from: bytes)
-      }
-      func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(CBOREncoder().encode(value))
-      }
-    }
-    let values = (0..<20).map { Inner(PlainShape(id: $0)) }
-    #expect(try CBORDecoder().decode([Inner].self, from: CBOREncoder().encode(values)) == values)
+  @Test func codersWithinCodersAndUserInfoAtEveryLevel() throws {
+    var encoder = CBOREncoder()
+    encoder.userInfo[Inner.key] = "value"
+    var decoder = CBORDecoder()
+    decoder.userInfo[Inner.key] = "value"
+    let values = ["a": (0..<20).map { Inner(PlainShape(id: $0)) }]
+    #expect(try decoder.decode([String: [Inner]].self, from: encoder.encode(values)) == values)
   }
 }

@@ -17,21 +17,6 @@ private final class Pretender: Box {
   override var classForCoder: AnyClass { NSArray.self }
 }
 
-/// A custom subclass of `NSArray`, archived as an array.
-private class FancyArray: NSArray {
-  private var elements: [Any] = []
-  required init(objects: UnsafePointer<AnyObject>?, count: Int) { super.init(objects: nil, count: 0) }
-  required convenience init(arrayLiteral elements: Any...) { self.init(elements) }
-  required convenience init?(coder: NSCoder) { nil }
-  convenience init(_ elements: [Any]) {
-    self.init(objects: nil, count: 0)
-    self.elements = elements
-  }
-  override var count: Int { elements.count }
-  override func object(at index: Int) -> Any { elements[index] }
-  override var classForCoder: AnyClass { NSArray.self }
-}
-
 /// Uses the keys of Foundation's own arrays.
 final class NaiveArray: NSArray {
   required init(objects: UnsafePointer<AnyObject>?, count: Int) { super.init(objects: nil, count: 0) }
@@ -69,8 +54,10 @@ final class NaiveArray: NSArray {
   }
 
   @Test func nestedGenericAndForeignClasses() throws {
-    #expect((try roundTrip(Namespace.Nested(5)) as? Namespace.Nested)?.number == 5)
-    #expect((try roundTrip(Namespace.Generic<[String]>(6)) as? Namespace.Generic<[String]>)?.number == 6)
+    for object in [Namespace.Nested(5), Namespace.Generic<[String]>(5)] {
+      let back = try #require(try roundTrip(object) as? Numbered)
+      #expect(back.number == 5 && type(of: back) == type(of: object))
+    }
     let foreign = ForeignBox(9)
     #expect((try roundTrip(foreign) as? ForeignBox)?.number == 9)
     for object in [
@@ -120,12 +107,10 @@ final class NaiveArray: NSArray {
     #expect(unarchiver.decodeObject(forKey: "root") is ForeignBox)
     // Replacements, the same one each time.
     #expect(try roundTrip(Replaced("text")) as? NSString == "text" && roundTrip(Replaced(nil)) == nil)
-    for object in [FancyArray([NSString(string: "fancy"), NSNumber(value: 2)]), Replaced(Box(1))] as [NSObject] {
-      let pair = FoundationElements.elements(
-        of: try #require(try roundTrip(NSArray(array: [object, object])) as? NSArray))
-      #expect(pair[0] as? NSObject === pair[1] as? NSObject)
-      #expect(pair[0] as? NSArray == ["fancy", 2] && type(of: pair[0]) == NSArray.self || pair[0] is Box)
-    }
+    let replaced = Replaced(Box(1))
+    let pair = FoundationElements.elements(
+      of: try #require(try roundTrip(NSArray(array: [replaced, replaced])) as? NSArray))
+    #expect(pair[0] is Box && pair[0] as? Box === pair[1] as? Box)
   }
 
   /// Foundation reads such keys only from its own unarchiver; with any other it traps.

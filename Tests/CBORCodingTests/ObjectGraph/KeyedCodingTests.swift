@@ -34,6 +34,8 @@ import Testing
       coder.encode(NSPoint(x: 1, y: 2.5), forKey: "point")
       coder.encode(NSRect(x: 1, y: 2, width: 3, height: 4), forKey: "rectangle")
       coder.encode(NSSize(width: 5, height: 6), forKey: "size")
+      coder.encodeBytes([1, 2, 3], length: 3, forKey: "bytes")
+      coder.encodeBytes(nil, length: 0, forKey: "no bytes")
     } _: { coder in
       #expect(coder.allowsKeyedCoding && coder.containsValue(forKey: "nil") && !coder.containsValue(forKey: "x"))
       #expect(coder.decodeDouble(forKey: "int") == 7 && coder.decodeFloat(forKey: "int") == 7)
@@ -48,6 +50,9 @@ import Testing
       #expect(coder.decodePoint(forKey: "point") == NSPoint(x: 1, y: 2.5))
       #expect(coder.decodeRect(forKey: "rectangle") == NSRect(x: 1, y: 2, width: 3, height: 4))
       #expect(coder.decodeSize(forKey: "size") == NSSize(width: 5, height: 6))
+      #expect((coder.decodeObject(forKey: "bytes") as? NSData)?.length == 3)
+      coder.withDecodedUnsafeBytes(forKey: "bytes") { #expect($0.map { Array($0) } == [1, 2, 3]) }
+      coder.withDecodedUnsafeBytes(forKey: "no bytes") { #expect($0?.count == 0) }
       // Absent values.
       #expect(coder.decodeObject(forKey: "x") == nil && coder.decodeObject(of: NSString.self, forKey: "x") == nil)
       #expect(coder.decodeInteger(forKey: "x") == 0 && coder.decodeDouble(forKey: "x") == 0)
@@ -74,23 +79,6 @@ import Testing
       let first = coder.decodeObject(forKey: "shared 1") as? NSMutableArray
       #expect(first != nil && coder.decodeObject(forKey: "shared 2") as? NSMutableArray === first)
       #expect(!coder.containsValue(forKey: key(count)) && coder.error == nil)
-    }
-  }
-
-  @Test(arguments: [0, 1, 23, 24, 255, 256, 70_000]) func bytes(_ count: Int) throws {
-    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
-    let shared = NSData(data: Data(bytes))
-    try scripted { coder in
-      coder.encode(shared, forKey: "first")
-      coder.encode(shared, forKey: "second")
-      coder.encodeBytes(bytes, length: count, forKey: "bytes")
-      coder.encodeBytes(nil, length: 0, forKey: "none")
-    } _: { coder in
-      for key in ["bytes", "first"] {
-        coder.withDecodedUnsafeBytes(forKey: key) { #expect($0.map { Array($0) } == bytes) }
-      }
-      for key in ["bytes", "second"] { #expect((coder.decodeObject(forKey: key) as? NSData)?.length == count) }
-      coder.withDecodedUnsafeBytes(forKey: "none") { #expect($0?.count == 0) }
     }
   }
 

@@ -1,5 +1,4 @@
 import Foundation
-import FoundationObjects
 import TestSupport
 import Testing
 
