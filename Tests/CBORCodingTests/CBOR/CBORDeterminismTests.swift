@@ -8,40 +8,28 @@ import Testing
 @Suite struct CBORDeterminismTests {
   private enum Color: String, Codable, CaseIterable { case red, green, blue, white, black }
 
-  private struct Point: Codable, Hashable {
-    var x: Int
-    var name: String?
-  }
+  private typealias Unordered = [Set<Int>: [Double: [Color: Set<Date>]]]
 
-  private struct Unordered: Codable, Equatable {
-    var colors: [Color: Int] = [:]
-    var points: [Point: Set<Date>] = [:]
-    var sets: Set<Set<String>> = []
-    var optional: [Double: Set<Int>?]? = [:]
-
-    init(_ order: [Int], capacity: Int) {
-      points.reserveCapacity(capacity)
-      sets.reserveCapacity(capacity)
-      for number in order {
-        colors[Color.allCases[number % 5]] = number % 5
-        let date = Date(timeIntervalSinceReferenceDate: Double(number) / 3)
-        points[Point(x: number, name: number % 2 == 0 ? nil : "\(number)")] = [date, date + 1, date + 2]
-        sets.insert(["a", "b\(number)", "c"])
-        optional?.updateValue([1, number + 2, number + 3], forKey: Double(number))
-      }
+  private func unordered(_ order: [Int], capacity: Int) -> Unordered {
+    var value = Unordered(minimumCapacity: capacity)
+    for number in order {
+      let date = Date(timeIntervalSinceReferenceDate: Double(number) / 3)
+      let color = Color.allCases[number % 5]
+      value[[number, number + 1, number + 2], default: [:]][0.5] = [color: [date, date + 1, date + 2]]
+      value[[], default: [:]][Double(number), default: [:]][color] = [date]
     }
+    return value
   }
 
   @Test func equalSetsAndDictionariesHaveEqualBytes() throws {
     var random = SeededRandom(8)
     let order = Array(0..<40)
-    let expected = Unordered(order, capacity: 0)
+    let expected = unordered(order, capacity: 0)
     var encodings: Set<Data> = []
     for _ in 0..<10 {
-      let value = Unordered(order.shuffled(using: &random), capacity: random.below(2_000))
+      let value = unordered(order.shuffled(using: &random), capacity: random.below(2_000))
       let bytes = try CBOREncoder().encode(value)
-      #expect(value == expected)
-      #expect(try CBORDecoder().decode(Unordered.self, from: bytes) == expected)
+      #expect(try value == expected && CBORDecoder().decode(Unordered.self, from: bytes) == expected)
       encodings.formUnion([bytes, Data(try CBORItem(Array(bytes)).encoded)])
     }
     #expect(encodings.count == 1)
@@ -75,17 +63,5 @@ import Testing
     let item = CBORItem.map(keys.map { (.text($0), .array([.text($0)])) })
     let bytes = try CBOREncoder().encode(item)
     #expect(try CBORItem(Array(bytes)) == item && CBORDecoder().decode(CBORItem.self, from: bytes) == item)
-  }
-
-  @Test func randomDocumentsKeepTheirBytes() throws {
-    var random = SeededRandom(5)
-    for _ in 0..<500 {
-      let item = CBORItem.random(&random, depth: 5)
-      let bytes = try CBOREncoder().encode(item)
-      #expect(item.encoded == Array(bytes))
-      #expect(try CBORDecoder().decode(CBORItem.self, from: bytes) == item)
-      #expect(try CBORDecoder().decode(CBORItem.self, from: Data(item.indefinite)) == item)
-      #expect(try JSONDecoder().decode([CBORItem].self, from: JSONEncoder().encode([item])) == [item])
-    }
   }
 }

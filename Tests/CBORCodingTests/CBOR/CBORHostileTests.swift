@@ -61,8 +61,8 @@ import Testing
 
   static let documents: [[UInt8]] = {
     let everything = Array(try! CBOREncoder().encode(Everything()))
-    var random = SeededRandom(6)
-    let items = [try! CBORItem(everything)] + (0..<40).map { _ in CBORItem.random(&random, depth: 4) }
+    let calls = (0..<40).map { Array(try! CBOREncoder().encode(RandomCalls(seed: $0, size: 24))) }
+    let items = ([everything] + calls).map { try! CBORItem($0) }
     return items.map(\.encoded) + items.map(\.indefinite) + CBORVector.all.map(\.bytes)
   }()
 

@@ -7,80 +7,77 @@ import Testing
 /// Foundation's classes, and their Swift value types.
 @Suite struct FoundationObjectTests {
   struct Sample: Sendable, CustomTestStringConvertible {
-    let testDescription: String
     nonisolated(unsafe) let object: NSObject
-    /// False if Foundation's archiver on Linux loses the value or crashes.
     let isComparable: Bool
-  }
+    var testDescription: String { "\(type(of: object)) \("\(object)".prefix(20))" }
 
-  private static func sample(_ object: NSObject, isComparable: Bool = true) -> Sample {
-    Sample(
-      testDescription: "\(type(of: object)) \("\(object)".prefix(20))", object: object, isComparable: isComparable)
-  }
-
-  static let samples: [Sample] =
-    ["", "a", "é 🙂 \u{0}", String(repeating: "long ", count: 100)].map { sample(NSString(string: $0)) }
-    + [0, 1, 2, 255, 256].map { sample(NSData(data: Data(repeating: 7, count: $0))) }
-    + [sample(NSData(data: Data(repeating: 7, count: 100_000)), isComparable: false)]
-    + [
-      NSNumber(value: true), NSNumber(value: false), NSNumber(value: Int8.min), NSNumber(value: UInt8.max),
-      NSNumber(value: Int16.min), NSNumber(value: UInt16.max), NSNumber(value: Int32.min), NSNumber(value: UInt32.max),
-      NSNumber(value: Int64.min), NSNumber(value: Int64.max), NSNumber(value: UInt64.max), NSNumber(value: 0),
-      NSNumber(value: Float(0.1)), NSNumber(value: 0.1), NSNumber(value: 3.0), NSNumber(value: Double.infinity),
-      NSNumber(value: Double.leastNonzeroMagnitude),
-    ].map { sample($0) }
-    + [0, 0.1, -0.1, 700_000_001.5, -1e15, -9_007_200_233_048_194, 1e300, 978_307_200.000_000_1, .infinity].map {
-      sample(NSDate(timeIntervalSinceReferenceDate: $0))
+    init(_ object: NSObject, isComparable: Bool) {
+      self.object = object
+      self.isComparable = isComparable
     }
-    + ["http://example.org/a?b=c#d", "a/b", "file:///tmp/%C3%A4", "mailto:a@b"].map { sample(NSURL(string: $0)!) }
-    + [
-      sample(NSURL(string: "x/../y?z", relativeTo: URL(string: "http://h/b/"))!),
-      sample(NSUUID()), sample(NSNull()), sample(NSArray()),
-      sample(NSArray(array: [1, "two", 3.5, NSNull(), [Data([4])]])),
-      sample(NSDictionary()), sample(NSDictionary(dictionary: ["a": 1, "b": ["c": [2, "d"]]])),
-      sample(NSDictionary(dictionary: [1: "int", Date(timeIntervalSinceReferenceDate: 2): "date", "s": "string"])),
-      sample(NSSet()), sample(NSSet(array: ["a", 2, Data([3])])),
-      sample(NSMutableArray(array: [1, 2])), sample(NSMutableSet(array: ["x", "y"])),
-      sample(NSCountedSet(array: [1, 1, 1, 2])), sample(NSOrderedSet(array: [3, 1, 2])),
-      sample(NSMutableOrderedSet(array: ["b", "a"])),
-      // Foundation's archiver returns these immutable.
-      sample(NSMutableString(string: "mutable"), isComparable: false),
-      sample(NSMutableData(data: Data([1, 2, 3])), isComparable: false),
-      sample(NSMutableDictionary(dictionary: ["a": 1]), isComparable: false),
-      sample(NSValue(range: NSRange(location: 3, length: 4))), sample(NSValue(point: NSPoint(x: 1, y: -2.5))),
-      sample(NSValue(size: NSSize(width: 1, height: 2))),
-      sample(NSValue(rect: NSRect(x: 1, y: 2, width: 3, height: 4))),
-      sample(NSValue(edgeInsets: NSEdgeInsets(top: 1, left: 2, bottom: 3, right: 4))),
-      sample(NSValue(bytes: [Int32(7)], objCType: "i")), sample(NSValue(bytes: [2.5], objCType: "d")),
-      sample(NSValue(bytes: [Int16(7), 8], objCType: "[2s]"), isComparable: false),
-      sample(NSIndexSet()), sample(NSIndexSet(indexesIn: NSRange(location: 3, length: 9))),
-      sample(NSMutableIndexSet(indexesIn: NSRange(location: 100, length: 1000))),
-      sample(NSIndexPath(indexes: [1, 2, 3], length: 3)), sample(NSIndexPath()),
-      sample(NSAffineTransform(transform: AffineTransform(m11: 1, m12: 2, m21: 3, m22: 4, tX: 5, tY: 6))),
-      sample(NSAttributedString(string: "plain")), sample(NSAttributedString(string: "")),
-      sample(attributed), sample(NSAttributedString(attributedString: attributed)),
-      sample(NSCharacterSet(charactersIn: "abcé🙂")), sample(CharacterSet.alphanumerics.inverted as NSCharacterSet),
-      sample(try! NSRegularExpression(pattern: "(a+)|b", options: [.caseInsensitive, .anchorsMatchLines])),
-      sample(NSURLQueryItem(name: "a", value: "b")), sample(NSURLQueryItem(name: "a", value: nil)),
-      // Foundation's archiver loses the phonetic name.
-      sample(personName, isComparable: false),
-      // Foundation compares these by identity.
-      sample(NSLocale(localeIdentifier: "de_DE")), sample(NSTimeZone(name: "Europe/Paris")!),
-      sample(NSTimeZone(forSecondsFromGMT: 3600)),
-      sample(NSCalendar(calendarIdentifier: .hebrew)!),
-      sample(calendar), sample(dateComponents),
-      sample(NSDateComponents()),
-      sample(NSMeasurement(doubleValue: 5, unit: UnitLength.kilometers)), sample(Unit(symbol: "u")),
-      sample(UnitTemperature.fahrenheit), sample(UnitConverterLinear(coefficient: 2, constant: 3)),
-      sample(UnitInformationStorage.gibibytes), sample(UnitFuelEfficiency.litersPer100Kilometers),
-      sample(UnitFuelEfficiency.milesPerGallon, isComparable: false),
-      sample(NSDecimalNumber(string: "1.5"), isComparable: false),
-      sample(NSDecimalNumber(string: "-123456789012345678901234567890.12345678"), isComparable: false),
-      sample(NSDecimalNumber(decimal: .greatestFiniteMagnitude), isComparable: false),
-      sample(NSDecimalNumber(decimal: -Decimal.greatestFiniteMagnitude), isComparable: false),
-      sample(NSDecimalNumber(decimal: .leastNonzeroMagnitude), isComparable: false),
-      sample(NSDecimalNumber.zero, isComparable: false),
+  }
+
+  private static func comparable() -> [NSObject] {
+    let dates: [Double] = [
+      0, 0.1, -0.1, 700_000_001.5, -1e15, -9_007_200_233_048_194, 1e300, 978_307_200.000_000_1, .infinity,
     ]
+    let texts = ["", "a", "é 🙂 \u{0}", String(repeating: "long ", count: 100)]
+    let links = ["http://example.org/a?b=c#d", "a/b", "file:///tmp/%C3%A4", "mailto:a@b"]
+    let strings: [NSObject] = texts.map { NSString(string: $0) }
+    let urls: [NSObject] = links.map { NSURL(string: $0)! }
+    let data: [NSObject] = [0, 1, 2, 255, 256].map { NSData(data: Data(repeating: 7, count: $0)) }
+    let times: [NSObject] = dates.map { NSDate(timeIntervalSinceReferenceDate: $0) }
+    let numbers: [NSNumber] = [
+      true, false, 0, NSNumber(value: Int8.min), NSNumber(value: UInt8.max), NSNumber(value: Int16.min),
+      NSNumber(value: UInt16.max), NSNumber(value: Int32.min), NSNumber(value: UInt32.max), NSNumber(value: Int64.min),
+      NSNumber(value: Int64.max), NSNumber(value: UInt64.max), NSNumber(value: Float(0.1)), 0.1, 3.0,
+      NSNumber(value: Double.infinity), NSNumber(value: Double.leastNonzeroMagnitude),
+    ]
+    let others: [NSObject] = [
+      NSURL(string: "x/../y?z", relativeTo: URL(string: "http://h/b/"))!, NSUUID(), NSNull(), NSArray(),
+      NSArray(array: [1, "two", 3.5, NSNull(), [Data([4])]]), NSDictionary(),
+      NSDictionary(dictionary: ["a": 1, "b": ["c": [2, "d"]]]),
+      NSDictionary(dictionary: [1: "int", Date(timeIntervalSinceReferenceDate: 2): "date", "s": "string"]), NSSet(),
+      NSSet(array: ["a", 2, Data([3])]), NSMutableArray(array: [1, 2]), NSMutableSet(array: ["x", "y"]),
+      NSCountedSet(array: [1, 1, 1, 2]), NSOrderedSet(array: [3, 1, 2]), NSMutableOrderedSet(array: ["b", "a"]),
+      NSValue(range: NSRange(location: 3, length: 4)), NSValue(point: NSPoint(x: 1, y: -2.5)),
+      NSValue(size: NSSize(width: 1, height: 2)), NSValue(rect: NSRect(x: 1, y: 2, width: 3, height: 4)),
+      NSValue(edgeInsets: NSEdgeInsets(top: 1, left: 2, bottom: 3, right: 4)),
+      NSValue(bytes: [Int32(7)], objCType: "i"), NSValue(bytes: [2.5], objCType: "d"), NSIndexSet(),
+      NSIndexSet(indexesIn: NSRange(location: 3, length: 9)),
+      NSMutableIndexSet(indexesIn: NSRange(location: 100, length: 1000)), NSIndexPath(indexes: [1, 2, 3], length: 3),
+      NSIndexPath(), NSAffineTransform(transform: AffineTransform(m11: 1, m12: 2, m21: 3, m22: 4, tX: 5, tY: 6)),
+      NSAttributedString(string: "plain"), NSAttributedString(string: ""), attributed,
+      NSAttributedString(attributedString: attributed), NSCharacterSet(charactersIn: "abcé🙂"),
+      CharacterSet.alphanumerics.inverted as NSCharacterSet,
+      try! NSRegularExpression(pattern: "(a+)|b", options: [.caseInsensitive, .anchorsMatchLines]),
+      NSURLQueryItem(name: "a", value: "b"), NSURLQueryItem(name: "a", value: nil),
+      NSLocale(localeIdentifier: "de_DE"), NSTimeZone(name: "Europe/Paris")!, NSTimeZone(forSecondsFromGMT: 3600),
+      NSCalendar(calendarIdentifier: .hebrew)!, calendar, dateComponents, NSDateComponents(),
+      NSMeasurement(doubleValue: 5, unit: UnitLength.kilometers), Unit(symbol: "u"), UnitTemperature.fahrenheit,
+      UnitConverterLinear(coefficient: 2, constant: 3), UnitInformationStorage.gibibytes,
+      UnitFuelEfficiency.litersPer100Kilometers,
+    ]
+    let all: [[NSObject]] = [strings, urls, data, times, numbers, others]
+    return all.flatMap { $0 }
+  }
+
+  /// Foundation's archiver on Linux loses these, makes them immutable, or crashes.
+  private static func incomparable() -> [NSObject] {
+    [
+      NSData(data: Data(repeating: 7, count: 100_000)),
+      NSMutableString(string: "mutable"), NSMutableData(data: Data([1, 2, 3])),
+      NSMutableDictionary(dictionary: ["a": 1]), NSValue(bytes: [Int16(7), 8], objCType: "[2s]"), personName,
+      UnitFuelEfficiency.milesPerGallon, NSDecimalNumber(string: "1.5"),
+      NSDecimalNumber(string: "-123456789012345678901234567890.12345678"),
+      NSDecimalNumber(decimal: .greatestFiniteMagnitude), NSDecimalNumber(decimal: -Decimal.greatestFiniteMagnitude),
+      NSDecimalNumber(decimal: .leastNonzeroMagnitude), NSDecimalNumber.zero,
+    ]
+  }
+
+  static let samples =
+    comparable().map { Sample($0, isComparable: true) }
+    + incomparable().map { Sample($0, isComparable: false) }
 
   private static func changed<T>(_ object: T, _ change: (T) -> Void) -> T {
     change(object)

@@ -105,29 +105,6 @@ import Testing
     }
   }
 
-  @Test func valuesOfObjectiveCTypes() throws {
-    func expectBack<T: Equatable & BitwiseCopyable>(_ type: String, _ value: T, _ zero: T) throws {
-      try scripted { coder in
-        withUnsafePointer(to: value) { coder.encodeValue(ofObjCType: type, at: $0) }
-        coder.encodeArray(ofObjCType: type, count: 3, at: [value, zero, value] as [T])
-      } _: { coder in
-        var (read, array) = (zero, [zero, zero, zero])
-        withUnsafeMutablePointer(to: &read) { coder.decodeValue(ofObjCType: type, at: $0) }
-        coder.decodeArray(ofObjCType: type, count: 3, at: &array)
-        #expect(read == value && array == [value, zero, value] && coder.error == nil)
-      }
-    }
-    try expectBack("c", Int8.min, 0)
-    try expectBack("C", UInt8.max, 0)
-    try expectBack("s", Int16.min, 0)
-    try expectBack("i", Int32.min, 0)
-    try expectBack("I", UInt32.max, 0)
-    try expectBack("Q", UInt64.max, 0)
-    try expectBack("f", Float(1.5), 0)
-    try expectBack("d", 0.1, 0)
-    try expectBack("B", true, false)
-  }
-
   @Test(arguments: ["^v", "", "ii", "{pair=ii}", "[3i", "[99999999999999999999i]", "[-1i]", "[[2i]]", "?", "[]", "*"])
   func typesWithoutACodingAreAnError(_ type: String) {
     let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
