@@ -56,6 +56,17 @@ import Testing
     }
   }
 
+  /// The path and the text of the error that encoding throws.
+  static func encodingError(of value: some Encodable) -> (path: [String], text: String) {
+    do {
+      return ([], "no error, but \(try CBOREncoder().encode(value))")
+    } catch EncodingError.invalidValue(_, let context) {
+      return (context.codingPath.map(\.stringValue), context.debugDescription)
+    } catch {
+      return ([], "\(error)")
+    }
+  }
+
   struct Leaves: Decodable { var url: URL?, uuid: UUID?, date: Date? }
 
   static let questions: [Question] = [

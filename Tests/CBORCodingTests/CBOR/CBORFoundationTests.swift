@@ -61,20 +61,17 @@ import Testing
     #expect(try decoded(Double.self, "c118ff") == 255)
   }
 
-  @Test(arguments: [
-    ("c100", 0.0), ("c1f90000", 0), ("c118ff", 255), ("d9d9f7c100", 0), ("c1d9d9f700", 0), ("c1fa3fc00000", 1.5),
-    ("d903e9a10101", 1), ("d903e9a101fb3ff8000000000000", 1.5), ("d903e9a1048220190fa0", 400),
-    ("d903e9a104822118fa", 2.5),
-    ("d903e9a105822003", 1.5), ("d903e9a105820203", 12), ("c1c249010000000000000000", .nan),
-    ("bf", .nan), ("d903e9a20101200a", .nan), ("c16130", .nan), ("d903e900", .nan), ("d903e9a1616100", .nan),
-    ("d903e9a105821bffffffffffffffff00", .nan), ("d903e9a105823b7fffffffffffffff1b7fffffffffffffff", .nan),
-  ])
-  func datesOfOthersAreRead(_ hex: String, _ epoch: Double) throws {
-    if epoch.isNaN {
-      #expect(throws: DecodingError.self) { try decoded(Date.self, hex) }
-    } else {
-      #expect(try decoded(Date.self, hex) == Date(timeIntervalSince1970: epoch))
-    }
+  @Test(
+    arguments: [
+      ("c100", 0.0), ("c1f90000", 0), ("c118ff", 255), ("d9d9f7c100", 0), ("c1d9d9f700", 0), ("c1fa3fc00000", 1.5),
+      ("d903e9a10101", 1), ("d903e9a101fb3ff8000000000000", 1.5), ("d903e9a1048220190fa0", 400),
+      ("d903e9a104822118fa", 2.5), ("d903e9a105822003", 1.5), ("d903e9a105820203", 12),
+      ("c1c249010000000000000000", nil), ("bf", nil), ("d903e9a20101200a", nil), ("c16130", nil), ("d903e900", nil),
+      ("d903e9a1616100", nil), ("d903e9a105821bffffffffffffffff00", nil),
+      ("d903e9a105823b7fffffffffffffff1b7fffffffffffffff", nil),
+    ] as [(String, Double?)])
+  func datesOfOthersAreRead(_ hex: String, _ epoch: Double?) {
+    #expect((try? decoded(Date.self, hex)) == epoch.map { Date(timeIntervalSince1970: $0) })
   }
 
   // MARK: Decimal
@@ -96,26 +93,20 @@ import Testing
     #expect(try CBOREncoder().encode(read) == bytes)
   }
 
-  @Test(arguments: [
-    ("05", "5"), ("20", "-1"), ("f93e00", "1.5"), ("fb3fb999999999999a", "0.1"),
-    ("c249010000000000000000", "18446744073709551616"),
-    ("c348ffffffffffffffff", "-18446744073709551616"), ("c4822003", "0.3"), ("c48219008005", "50e127"),
-    ("c482188800", "0"),
-    ("c482188005", "50e127"), ("c48238801832", "5e-128"), ("c482388005", ""),
-    ("c48238641b8ac7230489e80000", "10000000000000000000e-101"),
-    ("c482187fc250ffffffffffffffffffffffffffffffff", "340282366920938463463374607431768211455e127"),
-    ("c482387fc350fffffffffffffffffffffffffffffffe", "-340282366920938463463374607431768211455e-128"),
-    ("c48200c25100000000000000000000000000000000ff", "255"),
-    ("c48200c251ff00000000000000000000000000000000", ""), ("c400", ""), ("c48100", ""), ("c482613000", ""),
-    ("6131", ""),
-    ("f97c00", ""), ("c4821bffffffffffffffff00", ""), ("c4821a7fffffff01", ""),
-  ])
-  func decimalsOfOthersAreRead(_ hex: String, _ text: String) throws {
-    if text.isEmpty {
-      #expect(throws: DecodingError.self) { try decoded(Decimal.self, hex) }
-    } else {
-      #expect(try decoded(Decimal.self, hex) == Decimal(string: text))
-    }
+  @Test(
+    arguments: [
+      ("05", "5"), ("20", "-1"), ("f93e00", "1.5"), ("fb3fb999999999999a", "0.1"),
+      ("c249010000000000000000", "18446744073709551616"), ("c348ffffffffffffffff", "-18446744073709551616"),
+      ("c4822003", "0.3"), ("c48219008005", "50e127"), ("c482188800", "0"), ("c482188005", "50e127"),
+      ("c48238801832", "5e-128"), ("c482388005", nil), ("c48238641b8ac7230489e80000", "10000000000000000000e-101"),
+      ("c482187fc250ffffffffffffffffffffffffffffffff", "340282366920938463463374607431768211455e127"),
+      ("c482387fc350fffffffffffffffffffffffffffffffe", "-340282366920938463463374607431768211455e-128"),
+      ("c48200c25100000000000000000000000000000000ff", "255"), ("c48200c251ff00000000000000000000000000000000", nil),
+      ("c400", nil), ("c48100", nil), ("c482613000", nil), ("6131", nil), ("f97c00", nil),
+      ("c4821bffffffffffffffff00", nil), ("c4821a7fffffff01", nil),
+    ] as [(String, String?)])
+  func decimalsOfOthersAreRead(_ hex: String, _ text: String?) {
+    #expect((try? decoded(Decimal.self, hex)) == text.flatMap { Decimal(string: $0) })
   }
 
   // MARK: Data, UUID, URL

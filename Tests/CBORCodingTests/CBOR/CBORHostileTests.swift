@@ -20,13 +20,7 @@ import Testing
     var numbers: [Double] = [1, 0.1, 1e300]
     var strings = ["x", "日本語"]
     var wides: [Int128] = [.max, 1]
-    var child = SuperShapeBox()
     var many = Dictionary(uniqueKeysWithValues: (0..<40).map { ("k\($0)", $0) })
-  }
-
-  struct SuperShapeBox: Codable, Equatable {
-    var value = SuperShape()
-    static func == (a: Self, b: Self) -> Bool { a.value.own == b.value.own }
   }
 
   /// Reads the bytes in every way: the readers agree on whether they are well-formed.
@@ -173,11 +167,10 @@ import Testing
     let keys: [CBORItem] = [.bytes([0x61]), .tag(0, .text("a")), .double(1), .bool(true), .array([])]
     let maps = keys.map { CBORItem.map([(.text("a"), .integer(3)), ($0, .integer(1))]) }
     for bytes in maps.map(\.encoded) + maps.map(\.indefinite) {
-      let error = #expect(throws: DecodingError.self) {
+      let found = CBORErrorTests.summary {
         try CBORDecoder().decode([[String: Int]].self, from: Data([0x81] + bytes))
       }
-      guard case .dataCorrupted(let context) = error else { throw try #require(error) }
-      #expect(context.codingPath.map(\.stringValue) == ["Index 0"])
+      #expect(found == "dataCorrupted at Index 0/0")
       // Unknown integer keys are skipped like unknown names.
       struct Named: Decodable { var a: Int }
       #expect(try CBORDecoder().decode(Named.self, from: Data(bytes)).a == 3)

@@ -6,14 +6,7 @@ import Testing
 /// Types that make impossible requests, and containers used after their time.
 @Suite struct CBORMisuseTests {
   func encodingError(_ body: @escaping (any Encoder) throws -> Void) -> (path: [String], text: String) {
-    do {
-      _ = try CBOREncoder().encode(["root": [Encoding("", body)]])
-      return ([], "no error")
-    } catch EncodingError.invalidValue(_, let context) {
-      return (context.codingPath.map(\.stringValue), context.debugDescription)
-    } catch {
-      return ([], "\(error)")
-    }
+    CBORErrorTests.encodingError(of: ["root": [Encoding("", body)]])
   }
 
   @Test func containersOfTwoKindsAreAnError() {

@@ -55,20 +55,9 @@ import Testing
       let link = Link(nil)
       link.next = Link(link)
       defer { link.next = nil }
-      return Self.failure(of: link)
+      return CBORErrorTests.encodingError(of: link)
     }
     #expect(cycle.text.contains("cycle") && cycle.path.count > 30 && Set(cycle.path) == ["next"], "\(cycle)")
-  }
-
-  /// The path and the text of the error that encoding throws.
-  private static func failure(of value: some Encodable) -> (path: [String], text: String) {
-    do {
-      return ([], "\(try CBOREncoder().encode(value))")
-    } catch EncodingError.invalidValue(_, let context) {
-      return (context.codingPath.map(\.stringValue), context.debugDescription)
-    } catch {
-      return ([], "\(error)")
-    }
   }
 
   @Test func aCycleThroughSingleValuesIsAnError() {
@@ -78,7 +67,7 @@ import Testing
         try container.encode(self)
       }
     }
-    let failure = Self.failure(of: ["loop": Loop()])
+    let failure = CBORErrorTests.encodingError(of: ["loop": Loop()])
     #expect(failure.path == ["loop"] && failure.text.contains("cycle"))
   }
 }

@@ -26,11 +26,7 @@ import Testing
           #expect(try CBORItem.array([item]).asInJSON == CBORItem(json: json))
           #expect(try JSONDecoder().decode([V].self, from: json).first == decoded)
         }
-        #expect(try CBORDecoder().decode([V].self, from: CBOREncoder().encode([value])) == [value])
-        #expect(try CBORDecoder().decode([String: V].self, from: CBOREncoder().encode(["": value])) == ["": value])
-        let wrapped = WrappedShape(value)
-        #expect(try CBOREncoder().encode(wrapped) == bytes)
-        #expect(try CBORDecoder().decode(WrappedShape<V>.self, from: bytes) == wrapped)
+        #expect(try CBOREncoder().encode(WrappedShape(value)) == bytes)
         #expect(try CBORDecoder().decode(V?.self, from: bytes) == value)
         #expect(try CBORDecoder().decode(Through<V>.self, from: CBOREncoder().encode(Through(value))) == Through(value))
       }
