@@ -5,7 +5,7 @@ import Testing
 @testable import CBORCoding
 
 /// Random calls of containers. Several are open at a time, and values come between. `JSONEncoder` traps on calls that
-/// it cannot combine, so a key's number decides what it may hold.
+/// it cannot combine, so the number of a key fixes the kind of its values.
 struct RandomCalls: Encodable {
   let seed: UInt64
   /// The most calls, and the number of keys.
@@ -99,7 +99,7 @@ struct RandomCalls: Encodable {
       try a.encode(4, forKey: "four")
       try b.encode(5)
     },
-    Encoding("a value in place of a nested container, and an encoder for a superclass in place of a value") { encoder in
+    Encoding("a value over a nested container, and an encoder for a superclass over a value") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
       var nested = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
       try nested.encode(1, forKey: "one")
@@ -111,7 +111,7 @@ struct RandomCalls: Encodable {
 
   typealias Call = @Sendable (inout KeyedEncodingContainer<AnyKey>) throws -> Void
 
-  /// A value for the key "a", and a container in its place. `JSONEncoder` traps on these.
+  /// A value for the key "a", and a container over it. `JSONEncoder` traps on these.
   static let conflicts: [(Call, Call)] = [
     ({ try $0.encode(1, forKey: "a") }, { _ = $0.nestedContainer(keyedBy: AnyKey.self, forKey: "a") }),
     ({ try $0.encode(Date.distantPast, forKey: "a") }, { _ = $0.nestedUnkeyedContainer(forKey: "a") }),

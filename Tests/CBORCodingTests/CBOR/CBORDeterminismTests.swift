@@ -39,7 +39,7 @@ import Testing
   }
 
   #if !canImport(Darwin)
-    /// Elements and keys are objects, one of which refers back to the set.
+    /// Elements and keys are objects. One element refers back to the set.
     @Test func equalSetsOfObjectsHaveEqualBytes() throws {
       var random = SeededRandom(9)
       var archives: Set<Data> = []

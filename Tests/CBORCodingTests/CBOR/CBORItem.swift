@@ -17,7 +17,7 @@ indirect enum CBORItem: Equatable {
   static func == (first: Self, second: Self) -> Bool { first.encoded == second.encoded }
 
   init(_ bytes: [UInt8]) throws(CBORError) {
-    self = try bytes.withBytes { (bytes) throws(CBORError) in
+    self = try bytes.withBytes { (bytes) throws(CBORError) -> CBORItem in
       var reader = CBORReader(bytes, maximumDepth: 64)
       try reader.skip()
       try reader.finish()
