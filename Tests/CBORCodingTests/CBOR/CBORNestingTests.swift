@@ -17,11 +17,10 @@ import Testing
       let bytes = nested(depth)
       let opened = bytes.prefix(depth * opening.count / 2)
       #expect(skip(bytes) == .tooDeep && skip(Array(opened)) == .tooDeep)
-      let error = #expect(throws: DecodingError.self) { try CBORDecoder().decode(CBORItem.self, from: Data(bytes)) }
-      guard case .dataCorrupted(let context) = error else { continue }
-      #expect((context.underlyingError as? CBORCodingError)?.code == .tooDeep)
-      #expect(context.debugDescription.contains("maximumDepth"))
-      #expect(throws: DecodingError.self) { try CBORDecoder().decode(CBORItem.self, from: Data(opened)) }
+      for document in [bytes, Array(opened)] {
+        let error = message { _ = try CBORDecoder().decode(CBORItem.self, from: Data(document)) }
+        #expect(error.contains("nest too deep; raise maximumDepth"))
+      }
     }
   }
 

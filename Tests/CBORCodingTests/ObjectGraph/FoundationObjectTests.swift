@@ -10,11 +10,6 @@ import Testing
     nonisolated(unsafe) let object: NSObject
     let isComparable: Bool
     var testDescription: String { "\(type(of: object)) \("\(object)".prefix(20))" }
-
-    init(_ object: NSObject, isComparable: Bool) {
-      self.object = object
-      self.isComparable = isComparable
-    }
   }
 
   private static func comparable() -> [NSObject] {
@@ -76,8 +71,8 @@ import Testing
   }
 
   static let samples =
-    comparable().map { Sample($0, isComparable: true) }
-    + incomparable().map { Sample($0, isComparable: false) }
+    comparable().map { Sample(object: $0, isComparable: true) }
+    + incomparable().map { Sample(object: $0, isComparable: false) }
 
   private static func changed<T>(_ object: T, _ change: (T) -> Void) -> T {
     change(object)
@@ -172,18 +167,12 @@ import Testing
     #expect(array.map { "\(type(of: $0))" } == NSArray(array: [true, 1, 1.0]).map { "\(type(of: $0))" })
   }
 
-  /// The samples try that these objects come back.
+  /// The samples try that these objects come back; the bytes of other values are below.
   @Test func swiftValuesAreArchivedAsFoundationsObjects() throws {
-    let (url, uuid) = (URL(string: "http://example.org")!, UUID())
     let values: [(Any, NSObject)] = [
-      ("text", NSString(string: "text")), (5, NSNumber(value: 5)), (Int8(-5), NSNumber(value: -5)),
-      (UInt64.max, NSNumber(value: UInt64.max)), (2.5, NSNumber(value: 2.5)), (Float(2.5), NSNumber(value: Float(2.5))),
-      (CGFloat(2.5), NSNumber(value: 2.5)), (true, NSNumber(value: true)), (Data([1]), NSData(data: Data([1]))),
-      (Date(timeIntervalSinceReferenceDate: 5.5), NSDate(timeIntervalSinceReferenceDate: 5.5)),
-      (url, url as NSURL), (uuid, uuid as NSUUID), (Decimal(string: "1.5")!, NSDecimalNumber(string: "1.5")),
-      ([1, "a"] as [Any], NSArray(array: [1, "a"])), ([1, 2] as [Int], NSArray(array: [1, 2])),
-      (["a": 1], NSDictionary(dictionary: ["a": 1])), (Set(["a"]), NSSet(array: ["a"])),
+      (Int8(-5), NSNumber(value: -5)), (UInt64.max, NSNumber(value: UInt64.max)), (CGFloat(2.5), NSNumber(value: 2.5)),
       (Optional("text") as Any, NSString(string: "text")), (Locale(identifier: "de"), NSLocale(localeIdentifier: "de")),
+      ([1, 2] as [Int], NSArray(array: [1, 2])),
       (IndexPath(indexes: [1, 2]), NSIndexPath(indexes: [1, 2], length: 2)),
       (TimeZone(identifier: "Asia/Tokyo")!, NSTimeZone(name: "Asia/Tokyo")!),
       (URLQueryItem(name: "a", value: "b"), NSURLQueryItem(name: "a", value: "b")),
