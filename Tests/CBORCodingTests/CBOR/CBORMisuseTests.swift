@@ -70,7 +70,8 @@ import Testing
     struct Root: Decodable {
       let all: [Lazy]
       init(from decoder: any Decoder) throws {
-        all = try decoder.singleValueContainer().decode([Lazy].self)
+        let all = try decoder.singleValueContainer().decode([Lazy].self)
+        self.all = all
         #expect(try all.map { try $0.map.decode(Int.self, forKey: "a") } == [0, 1, 2, 3])
         #expect(try all.map { try $0.map.decode([String].self, forKey: "b") } == [["0"], ["1"], ["2"], ["3"]])
       }
