@@ -12,19 +12,11 @@ import Testing
     let ask: @Sendable (_ json: Data, _ cbor: Data) -> (String, String)
     var testDescription: String { "\(json) as \(name)" }
 
-    init<T: Decodable & SendableMetatype>(_ json: String, _ type: T.Type) {
-      self.init(json, "\(type)", type, nil)
-    }
-
-    init(_ json: String, _ name: String, _ body: @escaping Decoding.Body) {
-      self.init(json, name, Decoding.self, body)
-    }
-
-    private init<T: Decodable & SendableMetatype>(
-      _ json: String, _ name: String, _ type: T.Type, _ body: Decoding.Body?
+    init<T: Decodable & SendableMetatype>(
+      _ json: String, _ type: T.Type, _ name: String? = nil, _ body: Decoding.Body? = nil
     ) {
       self.json = json
-      self.name = name
+      self.name = name ?? "\(type)"
       ask = { json, cbor in
         let jsonDecoder = JSONDecoder()
         var cborDecoder = CBORDecoder()
@@ -37,6 +29,10 @@ import Testing
           CBORErrorTests.summary { try cborDecoder.decode(type, from: cbor) }
         )
       }
+    }
+
+    init(_ json: String, _ name: String, _ body: @escaping Decoding.Body) {
+      self.init(json, Decoding.self, name, body)
     }
   }
 
@@ -60,6 +56,17 @@ import Testing
     }
   }
 
+  /// The path and the text of the error that encoding throws.
+  static func encodingError(of value: some Encodable) -> (path: [String], text: String) {
+    do {
+      return ([], "no error, but \(try CBOREncoder().encode(value))")
+    } catch EncodingError.invalidValue(_, let context) {
+      return (context.codingPath.map(\.stringValue), context.debugDescription)
+    } catch {
+      return ([], "\(error)")
+    }
+  }
+
   struct Leaves: Decodable { var url: URL?, uuid: UUID?, date: Date? }
 
   static let questions: [Question] = [
@@ -69,9 +76,8 @@ import Testing
     Question(#"{"id":1,"name":1}"#, PlainShape.self), Question(#"{"id":true}"#, PlainShape.self),
     Question(#"[{"a":[1,{"b":true}]}]"#, [[String: [Int]]].self), Question(#"[1,null]"#, [Int].self),
     Question(#"{"a":{"b":[1,"x"]}}"#, [String: [String: [Int]]].self), Question("{}", [Int].self),
-    Question(#"[1,2,"a"]"#, [Int].self), Question("[1,256,3]", [UInt8].self), Question("[null,null]", [Double].self),
+    Question(#"[1,2,"a"]"#, [Int].self), Question("[null,null]", [Double].self),
     Question(#"[1,"a"]"#, [String].self), Question("[false,1]", [Bool].self), Question(#"[[1],["a"]]"#, [[Int]].self),
-    Question("[300]", [UInt16].self), Question("[-1]", [UInt64].self), Question("[-129]", [Int8].self),
     Question("[]", [String: Int].self), Question(#"{"x":1}"#, [Int: Int].self), Question(#"{"1":1}"#, [Int: Int].self),
     Question(#""blue""#, StringRawShape.self), Question(#"{"a":7}"#, [String: IntRawShape].self),
     Question(#"{"one":{}}"#, PayloadShape.self), Question(#"{"what":{}}"#, PayloadShape.self),
@@ -82,7 +88,7 @@ import Testing
     Question("1", String.self), Question(#""1""#, Int.self), Question(#""1""#, Double.self), Question("null", Int.self),
     Question("[[1],[null]]", [[Double]].self), Question("300", WrappedShape<Int8>.self),
     Question(#"{"super":{"base":"x"},"own":"o"}"#, SuperShape.self), Question(#"{"own":"o"}"#, SuperShape.self),
-    Question(#"{"super":1,"own":"o"}"#, SuperShape.self), Question(#"{"own":"o","parent":{}}"#, SharedShape.self),
+    Question(#"{"super":1,"own":"o"}"#, SuperShape.self),
     Question(#"{"url":""}"#, Leaves.self), Question(#"{"uuid":"x"}"#, Leaves.self),
     Question(#"{"date":[]}"#, Leaves.self), Question(#"{"url":true}"#, Leaves.self),
     Question(#"{"url":null,"uuid":null,"date":null}"#, Leaves.self),
@@ -94,18 +100,27 @@ import Testing
     try decoder.container(keyedBy: AnyKey.self)
   }
 
+  private static func list(
+    _ json: String, _ name: String, _ body: @escaping @Sendable (inout any UnkeyedDecodingContainer) throws -> Void
+  ) -> Question {
+    Question(json, name) {
+      var list = try $0.unkeyedContainer()
+      try body(&list)
+    }
+  }
+
   static let calls: [Question] = [
-    Question("[]", "decode at the end") { _ = try $0.unkeyedContainer().next(Int.self) },
-    Question("[1]", "decode beyond the end") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.decode(Int.self)
-      _ = try list.decode(PlainShape.self)
+    list("[]", "decode at the end") { _ = try $0.decode(Int.self) },
+    list("[1]", "decode beyond the end") {
+      _ = try $0.decode(Int.self)
+      _ = try $0.decode(PlainShape.self)
     },
-    Question("[]", "nil at the end") {
-      var list = try $0.unkeyedContainer()
-      #expect(try list.decodeIfPresent(Int.self) == nil)
-      #expect(try list.decodeIfPresent(PlainShape.self) == nil)
-      _ = try list.decodeNil()
+    list("[]", "nil at the end") { _ = try $0.decodeNil() },
+    list("[]", "a super decoder at the end") { _ = try $0.superDecoder() },
+    // JSON's container counts these as elements, ours does not.
+    list("[]", "values that may be absent at the end") {
+      let values = (try $0.decodeIfPresent(Int.self), try $0.decodeIfPresent(PlainShape.self))
+      #expect(values.0 == nil && values.1 == nil)
     },
     Question("[null,null,1]", "decodeIfPresent of null") {
       var list = try $0.unkeyedContainer()
@@ -115,16 +130,9 @@ import Testing
       // A failure does not advance.
       #expect(throws: DecodingError.self) { try list.decode([PlainShape].self) }
       #expect(list.currentIndex == 2)
-      #expect(try list.decodeIfPresent(Int.self) == 1)
+      _ = try list.decodeIfPresent(String.self)
     },
-    Question(#"["x"]"#, "decodeIfPresent of another type") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.decodeIfPresent(Int.self)
-    },
-    Question("[null]", "a nested array that is null") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.nestedUnkeyedContainer()
-    },
+    list("[null]", "a nested array that is null") { _ = try $0.nestedUnkeyedContainer() },
     Question("{}", "a nested map that is absent") {
       _ = try map($0).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
     },
@@ -151,18 +159,13 @@ import Testing
       _ = try map($0).superDecoder(forKey: "a").singleValueContainer().decode(Int.self)
     },
     Question("{}", "a map of what is absent") { _ = try map(map($0).superDecoder()) },
-    Question("[]", "a super decoder at the end") {
-      var list = try $0.unkeyedContainer()
-      _ = try list.superDecoder()
-    },
     Question(#"{"a":[[1,[2,"x"]]]}"#, "paths through nested containers") {
       var a = try map($0).nestedUnkeyedContainer(forKey: "a")
       var b = try a.nestedUnkeyedContainer()
-      #expect(a.codingPath.map(\.stringValue) == ["a"])
       _ = try b.decode(Int.self)
-      #expect(b.codingPath.map(\.intValue) == [nil, 0])
       var c = try b.superDecoder().unkeyedContainer()
       _ = try c.decode(Int.self)
+      #expect(a.codingPath.map(\.stringValue) == ["a"] && b.codingPath.map(\.intValue) == [nil, 0])
       #expect(c.codingPath.map(\.intValue) == [nil, 0, 1])
       _ = try c.decode([Int].self)
     },
@@ -170,7 +173,7 @@ import Testing
 
   @Test(arguments: questions + calls) func isTheErrorOfJSON(_ question: Question) throws {
     let json = Data(question.json.utf8)
-    let item = try CBORTree(json: json).item
+    let item = try CBORItem(json: json)
     for cbor in [item.encoded, item.indefinite] {
       let (expected, found) = question.ask(json, Data(cbor))
       #expect(found == expected)
@@ -193,52 +196,17 @@ import Testing
   }
 
   @Test func descriptionsSayWhatToDo() {
-    func description(_ body: () throws -> some Any) -> String {
-      do { return "\(try body())" } catch { return "\(error)" }
+    func description<T: Decodable>(_ bytes: [UInt8], as type: T.Type, in decoder: CBORDecoder = .init()) -> String {
+      do { return "\(try decoder.decode(type, from: Data(bytes)))" } catch { return "\(error)" }
     }
-    #expect(description { try CBORDecoder().decode(UInt8.self, from: Data([0x19, 1, 0])) }.contains("256"))
-    #expect(description { try CBORDecoder().decode(UInt8.self, from: Data([0x19, 1, 0])) }.contains("wider"))
-    #expect(description { try CBORDecoder().decode(Int.self, from: Data([0x61])) }.contains("cut off"))
-    #expect(description { try CBORDecoder().decode([Int].self, from: Data([0xA0])) }.contains("found a map"))
+    let tooWide = description([0x19, 1, 0], as: UInt8.self)
+    #expect(tooWide.contains("256") && tooWide.contains("wider"))
+    #expect(description([0x82, 1, 0x61], as: [Int].self).contains("cut off"))
+    #expect(description([0x83, 1, 2, 0x61, 0xFF], as: [Int].self).contains("byte 3"))
+    #expect(description([0xA0], as: [Int].self).contains("found a map"))
     var decoder = CBORDecoder()
     decoder.maximumSize = 3
-    #expect(description { try decoder.decode([Int].self, from: Data([0x83, 1, 2, 3])) }.contains("maximumSize"))
-    #expect((try? decoder.decode([Int].self, from: Data([0x82, 1, 2]))) == [1, 2])
-  }
-}
-
-extension UnkeyedDecodingContainer {
-  fileprivate func next<T: Decodable>(_ type: T.Type) throws -> T {
-    var container = self
-    return try container.decode(type)
-  }
-}
-
-extension CBORItem {
-  /// Uses indefinite lengths wherever possible, with strings in two chunks.
-  var indefinite: [UInt8] {
-    func string(_ major: UInt8, _ bytes: [UInt8], _ middle: Int) -> [UInt8] {
-      var out: [UInt8] = [major << 5 | 31]
-      for chunk in [bytes[..<middle], bytes[middle...]] {
-        out +=
-          major == 2
-          ? CBORItem.bytes(Array(chunk)).encoded : CBORItem.text(String(decoding: chunk, as: UTF8.self)).encoded
-      }
-      return out + [0xFF]
-    }
-    switch self {
-    case .bytes(let bytes): return string(2, bytes, bytes.count / 2)
-    case .text(let text):
-      let middle = text.unicodeScalars.prefix(text.unicodeScalars.count / 2).reduce(0) { $0 + UTF8.width($1) }
-      return string(3, Array(text.utf8), middle)
-    case .array(let items): return [0x9F] + items.flatMap(\.indefinite) + [0xFF]
-    case .map(let entries):
-      return [0xBF] + entries.reversed().flatMap { $0.key.indefinite + $0.value.indefinite } + [0xFF]
-    case .tag(let number, let item):
-      var writer = CBORWriter()
-      writer.writeTag(number)
-      return writer.withBytes { $0.array } + item.indefinite
-    default: return encoded
-    }
+    #expect(description([0x83, 1, 2, 3], as: [Int].self, in: decoder).contains("maximumSize"))
+    #expect(description([0x82, 1, 2], as: [Int].self, in: decoder) == "[1, 2]")
   }
 }

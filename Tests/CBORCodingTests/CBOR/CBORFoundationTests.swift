@@ -1,5 +1,4 @@
 import Foundation
-import FoundationObjects
 import TestSupport
 import Testing
 
@@ -13,20 +12,28 @@ import Testing
     try CBORDecoder().decode(type, from: Data([UInt8](hex: hex)))
   }
 
-  // MARK: Date
-
-  @Test func theFormOfADateIsTheShortestThatIsExact() throws {
-    #expect(try encoded(Date(timeIntervalSince1970: 1_363_896_240)) == "c11a514b67b0")
-    #expect(try encoded(Date(timeIntervalSince1970: 1_363_896_240.5)) == "c1fb41d452d9ec200000")
-    #expect(try encoded(Date(timeIntervalSince1970: -1)) == "c120")
-    #expect(try encoded(Date(timeIntervalSinceReferenceDate: 0)) == "c11a3a4fc880")
-    // Seconds since 1970 cannot represent a step of 2^-23 s in 2026.
-    let fine = Date(timeIntervalSinceReferenceDate: 800_000_000 + 0x1p-23)
-    #expect(try encoded(fine) == "d903e9a10582361b0034ff6840000001")
-    #expect(try encoded(Date(timeIntervalSinceReferenceDate: -0.0)) == "f98000")
-    #expect(try encoded(Date(timeIntervalSinceReferenceDate: .infinity)) == "c1f97c00")
-    #expect(try encoded(Date(timeIntervalSinceReferenceDate: 1e300)) == "fb7e37e43c8800759c")
+  @Test func formsAreTheShortestThatAreExact() throws {
+    let uuid = UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F")!
+    let rows: [(any Encodable, String)] = [
+      (Date(timeIntervalSince1970: 1_363_896_240), "c11a514b67b0"),
+      (Date(timeIntervalSince1970: 1_363_896_240.5), "c1fb41d452d9ec200000"),
+      (Date(timeIntervalSince1970: -1), "c120"), (Date(timeIntervalSinceReferenceDate: 0), "c11a3a4fc880"),
+      // Seconds since 1970 cannot represent a step of 2^-23 s in 2026.
+      (Date(timeIntervalSinceReferenceDate: 800_000_000 + 0x1p-23), "d903e9a10582361b0034ff6840000001"),
+      (Date(timeIntervalSinceReferenceDate: -0.0), "f98000"),
+      (Date(timeIntervalSinceReferenceDate: .infinity), "c1f97c00"),
+      (Date(timeIntervalSinceReferenceDate: 1e300), "fb7e37e43c8800759c"),
+      (Decimal(string: "273.15")!, "c48221196ab3"), (Decimal(string: "1.50")!, "c482200f"),
+      (Decimal(string: "1.5")!, "c482200f"), (Decimal(100), "c4820201"), (Decimal(0), "c4820000"),
+      (Decimal(-1), "c4820020"), (Decimal.nan, "f97e00"),
+      (Data([1, 2]), "420102"), (Data([0, 1, 2, 3])[1...2], "420102"),
+      (uuid, "d82550000102030405060708090a0b0c0d0e0f"),
+      (URL(string: "http://www.example.com")!, "d82076687474703a2f2f7777772e6578616d706c652e636f6d"),
+    ]
+    for (value, hex) in rows { #expect(try encoded(value) == hex, "\(value)") }
   }
+
+  // MARK: Date
 
   @Test func everyDateComesBackBitForBit() throws {
     var random = SeededRandom(3)
@@ -54,32 +61,20 @@ import Testing
     #expect(try decoded(Double.self, "c118ff") == 255)
   }
 
-  @Test(arguments: [
-    ("c100", 0.0), ("c1f90000", 0), ("c118ff", 255), ("d9d9f7c100", 0), ("c1d9d9f700", 0), ("c1fa3fc00000", 1.5),
-    ("d903e9a10101", 1), ("d903e9a101fb3ff8000000000000", 1.5), ("d903e9a1048220190fa0", 400),
-    ("d903e9a104822118fa", 2.5),
-    ("d903e9a105822003", 1.5), ("d903e9a105820203", 12), ("c1c249010000000000000000", .nan),
-    ("bf", .nan), ("d903e9a20101200a", .nan), ("c16130", .nan), ("d903e900", .nan), ("d903e9a1616100", .nan),
-    ("d903e9a105821bffffffffffffffff00", .nan), ("d903e9a105823b7fffffffffffffff1b7fffffffffffffff", .nan),
-  ])
-  func datesOfOthersAreRead(_ hex: String, _ epoch: Double) throws {
-    if epoch.isNaN {
-      #expect(throws: DecodingError.self) { try decoded(Date.self, hex) }
-    } else {
-      #expect(try decoded(Date.self, hex) == Date(timeIntervalSince1970: epoch))
-    }
+  @Test(
+    arguments: [
+      ("c100", 0.0), ("c1f90000", 0), ("c118ff", 255), ("d9d9f7c100", 0), ("c1d9d9f700", 0), ("c1fa3fc00000", 1.5),
+      ("d903e9a10101", 1), ("d903e9a101fb3ff8000000000000", 1.5), ("d903e9a1048220190fa0", 400),
+      ("d903e9a104822118fa", 2.5), ("d903e9a105822003", 1.5), ("d903e9a105820203", 12),
+      ("c1c249010000000000000000", nil), ("bf", nil), ("d903e9a20101200a", nil), ("c16130", nil), ("d903e900", nil),
+      ("d903e9a1616100", nil), ("d903e9a105821bffffffffffffffff00", nil),
+      ("d903e9a105823b7fffffffffffffff1b7fffffffffffffff", nil),
+    ] as [(String, Double?)])
+  func datesOfOthersAreRead(_ hex: String, _ epoch: Double?) {
+    #expect((try? decoded(Date.self, hex)) == epoch.map { Date(timeIntervalSince1970: $0) })
   }
 
   // MARK: Decimal
-
-  @Test func theFormOfADecimalIsACompactFraction() throws {
-    #expect(try encoded(Decimal(string: "273.15")!) == "c48221196ab3")
-    #expect(try encoded(Decimal(string: "1.50")!) == encoded(Decimal(string: "1.5")!))
-    #expect(try encoded(Decimal(100)) == "c4820201")
-    #expect(try encoded(Decimal(0)) == "c4820000")
-    #expect(try encoded(Decimal(-1)) == "c4820020")
-    #expect(try encoded(Decimal.nan) == "f97e00")
-  }
 
   @Test func everyDecimalComesBack() throws {
     var random = SeededRandom(4)
@@ -98,52 +93,26 @@ import Testing
     #expect(try CBOREncoder().encode(read) == bytes)
   }
 
-  @Test(arguments: [
-    ("05", "5"), ("20", "-1"), ("f93e00", "1.5"), ("fb3fb999999999999a", "0.1"),
-    ("c249010000000000000000", "18446744073709551616"),
-    ("c348ffffffffffffffff", "-18446744073709551616"), ("c4822003", "0.3"), ("c48219008005", "50e127"),
-    ("c482188800", "0"),
-    ("c482188005", "50e127"), ("c48238801832", "5e-128"), ("c482388005", ""),
-    ("c48200c25100000000000000000000000000000000ff", "255"),
-    ("c48200c251ff00000000000000000000000000000000", ""), ("c400", ""), ("c48100", ""), ("c482613000", ""),
-    ("6131", ""),
-    ("f97c00", ""), ("c4821bffffffffffffffff00", ""), ("c4821a7fffffff01", ""),
-  ])
-  func decimalsOfOthersAreRead(_ hex: String, _ text: String) throws {
-    if text.isEmpty {
-      #expect(throws: DecodingError.self) { try decoded(Decimal.self, hex) }
-    } else {
-      #expect(try decoded(Decimal.self, hex) == Decimal(string: text))
-    }
-  }
-
-  /// The initializer that the readers of CBOR and of keyed archives share.
   @Test(
     arguments: [
-      "1", "10", "50", "10000000000000000000", "18446744073709551615", "18446744073709551616",
-      "340282366920938463463374607431768211450", "340282366920938463463374607431768211455",
-    ],
-    [-128, -101, -100, -1, 0, 100, 101, 127])
-  func everyMantissaCanHaveEveryExponent(digits: String, exponent: Int) throws {
-    let mantissa = try #require(UInt128(digits))
-    for isNegative in [false, true] {
-      let expected = try #require(Decimal(string: "\(isNegative ? "-" : "")\(digits)e\(exponent)"))
-      let decimal = Decimal(mantissa: mantissa, isNegative: isNegative, exponent: exponent)
-      #expect(decimal == expected && decimal?.isNaN == false)
-    }
-    #expect(Decimal(mantissa: 0, isNegative: true, exponent: exponent) == 0)
-    #expect(Decimal(mantissa: mantissa, isNegative: false, exponent: 128) == nil)
-    #expect(Decimal(mantissa: mantissa, isNegative: false, exponent: -129) == nil)
+      ("05", "5"), ("20", "-1"), ("f93e00", "1.5"), ("fb3fb999999999999a", "0.1"),
+      ("c249010000000000000000", "18446744073709551616"), ("c348ffffffffffffffff", "-18446744073709551616"),
+      ("c4822003", "0.3"), ("c48219008005", "50e127"), ("c482188800", "0"), ("c482188005", "50e127"),
+      ("c48238801832", "5e-128"), ("c482388005", nil), ("c48238641b8ac7230489e80000", "10000000000000000000e-101"),
+      ("c482187fc250ffffffffffffffffffffffffffffffff", "340282366920938463463374607431768211455e127"),
+      ("c482387fc350fffffffffffffffffffffffffffffffe", "-340282366920938463463374607431768211455e-128"),
+      ("c48200c25100000000000000000000000000000000ff", "255"), ("c48200c251ff00000000000000000000000000000000", nil),
+      ("c400", nil), ("c48100", nil), ("c482613000", nil), ("6131", nil), ("f97c00", nil),
+      ("c4821bffffffffffffffff00", nil), ("c4821a7fffffff01", nil),
+    ] as [(String, String?)])
+  func decimalsOfOthersAreRead(_ hex: String, _ text: String?) {
+    #expect((try? decoded(Decimal.self, hex)) == text.flatMap { Decimal(string: $0) })
   }
 
   // MARK: Data, UUID, URL
 
   @Test func otherTypes() throws {
     let uuid = UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F")!
-    #expect(try encoded(Data([1, 2])) == "420102" && encoded(Data([0, 1, 2, 3])[1...2]) == "420102")
-    #expect(try encoded(uuid) == "d82550000102030405060708090a0b0c0d0e0f")
-    let url = "d82076687474703a2f2f7777772e6578616d706c652e636f6d"
-    #expect(try encoded(URL(string: "http://www.example.com")!) == url)
     #expect(try decoded(Data.self, "83010203") == Data([1, 2, 3]))
     #expect(try decoded(Data.self, "5f4101420203ff") == Data([1, 2, 3]))
     #expect(try decoded(Data.self, "d74401020304") == Data([1, 2, 3, 4]))

@@ -20,103 +20,75 @@ import Testing
     var numbers: [Double] = [1, 0.1, 1e300]
     var strings = ["x", "日本語"]
     var wides: [Int128] = [.max, 1]
-    var child = SuperShapeBox()
     var many = Dictionary(uniqueKeysWithValues: (0..<40).map { ("k\($0)", $0) })
   }
 
-  struct SuperShapeBox: Codable, Equatable {
-    var value = SuperShape()
-    static func == (a: Self, b: Self) -> Bool { a.value.own == b.value.own }
-  }
-
-  func read(_ bytes: [UInt8], as kind: Int) {
-    let data = Data(bytes)
-    let decoder = CBORDecoder()
-    var isRead = false
-    switch kind {
-    case 0: isRead = (try? decoder.decode(CBORTree.self, from: data)) != nil
-    case 1...3: isRead = (try? decoder.decode([PayloadShape].self, from: data)) != nil
-    case 4: isRead = (try? CBORItem(bytes)) != nil
-    default:
-      if let value = try? decoder.decode(Everything.self, from: data) {
-        isRead = true
-        #expect((try? decoder.decode(Everything.self, from: CBOREncoder().encode(value))) != nil)
+  /// Reads the bytes in every way: the readers agree on whether they are well-formed.
+  func read(
+    _ bytes: [UInt8],
+    as types: [any Decodable.Type] = [Decoding.self, CBORItem.self, [PayloadShape].self, Everything.self]
+  ) {
+    let isWellFormed = bytes.withBytes { Self.skipError($0, maximumDepth: 516) } == nil
+    let diagnostic = try? CBORDiagnostic(bytes.span.bytes, limit: 60)
+    #expect((diagnostic != nil) == isWellFormed && (diagnostic?.text.utf8.count ?? 0) < 100)
+    for type in types {
+      do {
+        _ = try CBORDecoder().decode(type, from: Data(bytes))
+        #expect(isWellFormed)
+      } catch {
+        // This one asks for nothing.
+        if type == Decoding.self { #expect(!isWellFormed || "\(error)".contains("same key")) }
       }
-    }
-    bytes.withBytes { bytes in
-      let diagnostic = try? CBORDiagnostic(bytes, limit: 60)
-      if let diagnostic { #expect(diagnostic.text.utf8.count < 100) }
-      let isWellFormed = Self.skipError(bytes, maximumDepth: 516) == nil
-      let scanError = Self.scanError(bytes)
-      #expect(isWellFormed == (scanError == nil) || scanError?.code == .duplicateKey)
-      #expect((diagnostic != nil) == isWellFormed || scanError?.code == .tooDeep)
-      #expect(isWellFormed || !isRead)
     }
   }
 
   static func skipError(_ bytes: CBORBytes, maximumDepth: Int = 512) -> CBORError? {
+    var reader = CBORReader(bytes, maximumDepth: maximumDepth)
     do throws(CBORError) {
-      var reader = CBORReader(bytes, maximumDepth: maximumDepth)
       try reader.skip()
       try reader.finish()
-      return nil
     } catch {
       return error
     }
-  }
-
-  static func scanError(_ bytes: CBORBytes) -> CBORError? {
-    do throws(CBORError) {
-      var tape = CBORTape()
-      _ = try CBORScanner.scan(bytes, maximumDepth: 516, into: &tape)
-      return nil
-    } catch {
-      return error
-    }
+    return nil
   }
 
   static let documents: [[UInt8]] = {
     let everything = Array(try! CBOREncoder().encode(Everything()))
-    var random = SeededRandom(6)
-    let trees = (0..<40).map { _ in CBORTree.random(&random, depth: 4).item }
-    return [everything, try! CBORItem(everything).indefinite] + trees.map(\.encoded) + trees.map(\.indefinite)
-      + CBORVector.all.map(\.bytes)
+    let calls = (0..<40).map { Array(try! CBOREncoder().encode(RandomCalls(seed: $0, size: 24))) }
+    let items = ([everything] + calls).map { try! CBORItem($0) }
+    return items.map(\.encoded) + items.map(\.indefinite) + CBORVector.all.map(\.bytes)
   }()
 
   static func mutated(_ document: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
+    let heads: [UInt8] = [0x5B, 0x7B, 0x9B, 0xBB, 0x9F, 0xBF, 0x5F, 0x7F, 0xFF, 0xC2, 0xC4, 0xDB, 0xF9, 0xA1, 0x81]
     var bytes = document
     for _ in 0...random.below(4) {
       let place = random.below(bytes.count + 1)
-      switch random.below(7) {
-      case 0 where place < bytes.count: bytes[place] ^= 1 << UInt8(random.below(8))
-      case 1 where place < bytes.count: bytes[place] = UInt8(random.below(256))
-      case 2: bytes.insert(contentsOf: random.bytes(1 + random.below(9)), at: place)
-      case 3 where place < bytes.count: bytes.remove(at: place)
-      case 4: bytes.removeLast(bytes.count - place)
-      case 5 where place < bytes.count:
-        let end = place + random.below(min(bytes.count - place, 30) + 1)
-        bytes.insert(contentsOf: bytes[place..<end], at: random.below(bytes.count + 1))
-      default:
-        let heads: [UInt8] = [0x5B, 0x7B, 0x9B, 0xBB, 0x9F, 0xBF, 0x5F, 0x7F, 0xFF, 0xC2, 0xC4, 0xDB, 0xF9, 0xA1, 0x81]
-        bytes.insert(heads[random.below(heads.count)], at: place)
+      let length = min(bytes.count - place, random.below(30))
+      switch random.below(5) {
+      case 0 where length > 0: bytes[place] ^= 1 << UInt8(random.below(8))
+      case 1: bytes.removeSubrange(place..<place + length)
+      case 2: bytes.insert(contentsOf: Array(bytes[place..<place + length]), at: random.below(bytes.count + 1))
+      case 3: bytes.insert(contentsOf: random.bytes(length), at: place)
+      default: bytes.insert(heads[random.below(heads.count)], at: place)
       }
     }
     return bytes
   }
 
   @Test func shortInputsAreReadOrRefused() {
-    for word in 0...UInt16.max { read([UInt8(word >> 8), UInt8(word & 0xFF)], as: Int(word % 5)) }
-    for byte in UInt8.min...UInt8.max { read([byte], as: Int(byte % 5)) }
+    for word in 0...UInt16.max { read([UInt8(word >> 8), UInt8(word & 0xFF)], as: [Decoding.self]) }
+    for byte in UInt8.min...UInt8.max { read([byte]) }
   }
 
   /// A few seeds; the trial of hostile inputs tries more.
-  @Test(arguments: 0..<8) func damagedDocumentsAreReadOrRefused(_ seed: Int) {
+  @Test(arguments: 0..<4) func damagedDocumentsAreReadOrRefused(_ seed: Int) {
     var random = SeededRandom(UInt64(seed))
-    for _ in 0..<8_000 {
-      let document = random.below(20) == 0 ? 0 : random.below(Self.documents.count)
-      read(Self.mutated(Self.documents[document], &random), as: document < 2 ? 5 : random.below(9))
+    for _ in 0..<3_000 {
+      read(Self.mutated(Self.documents[random.below(Self.documents.count)], &random))
+      read(Self.mutated(Self.documents[0], &random), as: [Everything.self])
     }
-    for _ in 0..<5_000 { read(random.bytes(random.below(40)), as: random.below(9)) }
   }
 
   @Test func everyPrefixIsRefused() throws {
@@ -128,13 +100,10 @@ import Testing
     #expect(throws: DecodingError.self) { try CBORDecoder().decode(Everything.self, from: Data(document + [0])) }
   }
 
-  // MARK: What is announced and not there
-
   @Test(arguments: ["9b", "bb", "5b", "7b", "9a", "ba", "5a", "7a"], ["", "c1", "81", "a100"])
   func announcedCountsAreNotBelieved(_ head: String, _ before: String) {
     for count in ["ffffffffffffffff", "7fffffffffffffff", "00000000ffffffff", "4000000000000000"] {
-      let hex = before + head + (head.hasSuffix("b") ? count : String(count.suffix(8)))
-      let data = Data([UInt8](hex: hex + "00"))
+      let data = Data([UInt8](hex: before + head + (head.hasSuffix("b") ? count : String(count.suffix(8))) + "00"))
       for type in [[Int].self, [String: Int].self, Data.self, String.self] as [any Decodable.Type] {
         #expect(throws: DecodingError.self) { _ = try CBORDecoder().decode(type, from: data) }
       }
@@ -143,34 +112,22 @@ import Testing
 
   // MARK: Size
 
-  /// Arrays of 256 elements: 258 bytes with a break, 259 with a count; 1034 and 1037 in all.
-  @Test(arguments: [(1_033, false), (1_034, false), (1_036, false), (1_037, true)])
-  func theDefiniteFormHasTheSameLimit(_ limit: Int, _ isRead: Bool) throws {
-    let array = [UInt8](repeating: 0, count: 256)
-    var document: [UInt8] = [0x9F]
-    for _ in 0..<4 { document += [0x9F] + array + [0xFF] }
-    document.append(0xFF)
+  /// Four arrays of 256 elements have 1,034 bytes with breaks, and 1,037 with counts.
+  @Test(arguments: [1_033, 1_034, 1_036, 1_037]) func theDefiniteFormHasTheSameLimit(_ limit: Int) {
+    let arrays = [UInt8](hex: String(repeating: "9f" + String(repeating: "00", count: 256) + "ff", count: 4))
     var decoder = CBORDecoder()
     decoder.longestDocument = limit
-    do {
-      let read = try decoder.decode([[UInt8]].self, from: Data(document))
-      #expect(isRead && read == [[UInt8]](repeating: array, count: 4))
-    } catch DecodingError.dataCorrupted(let context) {
-      #expect(!isRead && (context.underlyingError as? CBORCodingError)?.code == .tooLarge)
-    }
+    let read = try? decoder.decode([[UInt8]].self, from: Data([0x9F] + arrays + [0xFF]))
+    #expect(read?.count == (limit == 1_037 ? 4 : nil))
   }
 
   /// In time, too.
   @Test func largeMapsAreReadInAnyOrder() throws {
     let keys = (0..<100_000).map { "key \($0)" }
-    let sorted = try CBOREncoder().encode(Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
-    guard case .map(let entries) = try CBORItem(Array(sorted)) else { return }
+    let sorted = Array(try CBOREncoder().encode(Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) })))
     // As another encoder may write it: keys out of order, indefinite length.
     var random = SeededRandom(7)
-    var shuffled: [UInt8] = [0xBF]
-    for entry in entries.shuffled(using: &random) { shuffled += entry.key.encoded + entry.value.encoded }
-    let twice: [UInt8] = shuffled + entries[5].key.encoded + [0, 0xFF]
-    shuffled.append(0xFF)
+    let entries = keys.shuffled(using: &random).flatMap { CBORItem.text($0).encoded + [1] }
     var decoder = CBORDecoder()
     decoder.userInfo[Decoding.body] =
       { decoder in
@@ -180,26 +137,29 @@ import Testing
           #expect(!map.contains(AnyKey(stringValue: key + "x")))
         }
       } as Decoding.Body
-    for document in [sorted, Data(shuffled)] { _ = try decoder.decode(Decoding.self, from: document) }
+    for document in [sorted, [0xBF] + entries + [0xFF]] {
+      _ = try decoder.decode(Decoding.self, from: Data(document))
+    }
+    let twice: [UInt8] = [0xBF] + entries + CBORItem.text(keys[5]).encoded + [0, 0xFF]
     #expect(throws: DecodingError.self) { try CBORDecoder().decode([String: Int].self, from: Data(twice)) }
     let chunks = Data([0x7F] + Array(repeating: 0x60, count: 1_000_000) + [0xFF])
     #expect(try CBORDecoder().decode(String.self, from: chunks) == "")
   }
 
   @Test func integersAsKeysAreFound() throws {
-    // {1: "a", -3: "b", "10": "c", 300: "d"}, and enough more to leave the linear search.
-    var entries: [(key: CBORItem, value: CBORItem)] = [
+    // Also with enough entries to leave the linear search.
+    let few: [(key: CBORItem, value: CBORItem)] = [
       (.integer(10), .integer(7)), (.integer(-3), .text("b")), (.text("other"), .null),
     ]
-    for _ in 0..<2 {
+    let more: [(key: CBORItem, value: CBORItem)] = (1_000..<1_100).map { (.integer($0), .integer(0)) }
+    for entries in [few, few + more] {
       for bytes in [CBORItem.map(entries).encoded, CBORItem.map(entries).indefinite] {
         #expect(try CBORDecoder().decode(NumberedShape.self, from: Data(bytes)) == NumberedShape(a: 7, b: "b"))
       }
-      entries += (1_000..<1_100).map { (.integer($0), .integer(0)) }
     }
-    let numbers = CBORItem.map((0..<50).map { (.integer($0 * 3 - 20), .integer($0)) })
+    let numbers = CBORItem.map((-20..<30).map { (.integer($0), .integer($0)) })
     let read = try CBORDecoder().decode([Int: Int].self, from: Data(numbers.encoded))
-    #expect(read == Dictionary(uniqueKeysWithValues: (0..<50).map { ($0 * 3 - 20, $0) }))
+    #expect(read == Dictionary(uniqueKeysWithValues: (-20..<30).map { ($0, $0) }))
     #expect(try CBORDecoder().decode([String: Int].self, from: Data(numbers.encoded)).count == 50)
   }
 
@@ -207,11 +167,10 @@ import Testing
     let keys: [CBORItem] = [.bytes([0x61]), .tag(0, .text("a")), .double(1), .bool(true), .array([])]
     let maps = keys.map { CBORItem.map([(.text("a"), .integer(3)), ($0, .integer(1))]) }
     for bytes in maps.map(\.encoded) + maps.map(\.indefinite) {
-      let error = #expect(throws: DecodingError.self) {
+      let found = CBORErrorTests.summary {
         try CBORDecoder().decode([[String: Int]].self, from: Data([0x81] + bytes))
       }
-      guard case .dataCorrupted(let context) = error else { throw try #require(error) }
-      #expect(context.codingPath.map(\.stringValue) == ["Index 0"])
+      #expect(found == "dataCorrupted at Index 0/0")
       // Unknown integer keys are skipped like unknown names.
       struct Named: Decodable { var a: Int }
       #expect(try CBORDecoder().decode(Named.self, from: Data(bytes)).a == 3)
@@ -226,10 +185,7 @@ import Testing
       default: .tag(1_234_567, item)
       }
     }
-    let values = [PayloadShape.one(1), .two(name: "n", PlainShape()), .two(name: "", nil), .none]
-    let item = tagged(try CBORItem(Array(CBOREncoder().encode(values))))
-    #expect(try CBORDecoder().decode([PayloadShape].self, from: Data(item.encoded)) == values)
-    let everything = tagged(try CBORItem(Array(CBOREncoder().encode(Everything()))))
-    #expect(try CBORDecoder().decode(Everything.self, from: Data(everything.encoded)) == Everything())
+    let item = tagged(try CBORItem(Self.documents[0]))
+    #expect(try CBORDecoder().decode(Everything.self, from: Data(item.encoded)) == Everything())
   }
 }

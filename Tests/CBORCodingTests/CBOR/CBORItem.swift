@@ -1,7 +1,7 @@
 @testable import CBORCoding
 
 /// A data item as a tree: a complete reader and writer on the item layer alone.
-indirect enum CBORItem {
+indirect enum CBORItem: Equatable {
   case integer(Int128)
   case double(Double)
   case bytes([UInt8])
@@ -14,17 +14,16 @@ indirect enum CBORItem {
   case undefined
   case simple(UInt8)
 
-  init(_ bytes: CBORBytes) throws(CBORError) {
-    var reader = CBORReader(bytes, maximumDepth: 64)
-    try reader.skip()
-    try reader.finish()
-    reader.move(to: 0)
-    self = try Self.read(from: &reader)
-    try reader.finish()
-  }
+  static func == (first: Self, second: Self) -> Bool { first.encoded == second.encoded }
 
   init(_ bytes: [UInt8]) throws(CBORError) {
-    self = try bytes.withBytes { (bytes) throws(CBORError) in try CBORItem(bytes) }
+    self = try bytes.withBytes { (bytes) throws(CBORError) -> CBORItem in
+      var reader = CBORReader(bytes, maximumDepth: 64)
+      try reader.skip()
+      try reader.finish()
+      reader.move(to: 0)
+      return try CBORItem.read(from: &reader)
+    }
   }
 
   static func read(from reader: inout CBORReader) throws(CBORError) -> CBORItem {
@@ -33,37 +32,32 @@ indirect enum CBORItem {
     case .unsigned, .negative: return .integer(try reader.readInteger())
     case .bytes: return .bytes(try reader.readByteString())
     case .text: return .text(try reader.readText())
-    case .array: return .array(try readArray(from: &reader))
-    case .map: return .map(try readMap(from: &reader))
+    case .array:
+      let count = try reader.readArrayHead()
+      return .array(try readItems(count, from: &reader))
+    case .map:
+      let count = try reader.readMapHead()
+      let items = try readItems(count.map { $0 * 2 }, from: &reader)
+      return .map(stride(from: 0, to: items.count, by: 2).map { (items[$0], items[$0 + 1]) })
     case .tag: return try readTagged(from: &reader)
     case .simple: break
     }
     if head.isFloat { return .double(try reader.readDouble()) }
     if head.initialByte & 0xFE == 0xF4 { return .bool(try reader.readBool()) }
     _ = try reader.readHead()
-    if head.isBreak { throw CBORError(.unexpectedBreak, at: reader.offset) }
     if head.isNil { return head.argument == 22 ? .null : .undefined }
     return .simple(UInt8(head.argument))
   }
 
-  private static func readArray(from reader: inout CBORReader) throws(CBORError) -> [CBORItem] {
+  /// Reads `count` items, or those before the break.
+  private static func readItems(_ count: Int?, from reader: inout CBORReader) throws(CBORError) -> [CBORItem] {
     var items: [CBORItem] = []
-    if let count = try reader.readArrayHead() {
+    if let count {
       for _ in 0..<count { items.append(try read(from: &reader)) }
     } else {
       while try !reader.readBreak() { items.append(try read(from: &reader)) }
     }
     return items
-  }
-
-  private static func readMap(from reader: inout CBORReader) throws(CBORError) -> [(key: CBORItem, value: CBORItem)] {
-    var entries: [(CBORItem, CBORItem)] = []
-    if let count = try reader.readMapHead() {
-      for _ in 0..<count { entries.append((try read(from: &reader), try read(from: &reader))) }
-    } else {
-      while try !reader.readBreak() { entries.append((try read(from: &reader), try read(from: &reader))) }
-    }
-    return entries
   }
 
   private static func readTagged(from reader: inout CBORReader) throws(CBORError) -> CBORItem {
@@ -111,5 +105,27 @@ indirect enum CBORItem {
     var writer = CBORWriter(capacity: 0)
     write(to: &writer)
     return writer.withBytes { $0.array }
+  }
+
+  /// The item with indefinite lengths, strings in two chunks, and maps in the opposite order.
+  var indefinite: [UInt8] {
+    switch self {
+    case .bytes(let bytes):
+      let halves = [bytes.prefix(bytes.count / 2), bytes.dropFirst(bytes.count / 2)]
+      return [0x5F] + halves.flatMap { CBORItem.bytes(Array($0)).encoded } + [0xFF]
+    case .text(let text):
+      let scalars = text.unicodeScalars
+      let middle = scalars.index(scalars.startIndex, offsetBy: scalars.count / 2)
+      let halves = [String(text[..<middle]), String(text[middle...])]
+      return [0x7F] + halves.flatMap { CBORItem.text($0).encoded } + [0xFF]
+    case .array(let items): return [0x9F] + items.flatMap(\.indefinite) + [0xFF]
+    case .map(let entries):
+      return [0xBF] + entries.reversed().flatMap { $0.key.indefinite + $0.value.indefinite } + [0xFF]
+    case .tag(let number, let item):
+      var writer = CBORWriter()
+      writer.writeTag(number)
+      return writer.withBytes { $0.array } + item.indefinite
+    default: return encoded
+    }
   }
 }

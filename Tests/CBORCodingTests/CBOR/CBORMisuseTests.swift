@@ -6,38 +6,21 @@ import Testing
 /// Types that make impossible requests, and containers used after their time.
 @Suite struct CBORMisuseTests {
   func encodingError(_ body: @escaping (any Encoder) throws -> Void) -> (path: [String], text: String) {
-    do {
-      _ = try CBOREncoder().encode(["root": [Encoding("", body)]])
-      return ([], "no error")
-    } catch EncodingError.invalidValue(_, let context) {
-      return (context.codingPath.map(\.stringValue), context.debugDescription)
-    } catch {
-      return ([], "\(error)")
-    }
+    CBORErrorTests.encodingError(of: ["root": [Encoding("", body)]])
   }
 
   @Test func containersOfTwoKindsAreAnError() {
-    let a = encodingError { encoder in
+    let kinds = encodingError { encoder in
       _ = encoder.unkeyedContainer()
       _ = encoder.container(keyedBy: AnyKey.self)
     }
-    #expect(a.path == ["root", "Index 0"] && a.text.contains("keyed") && a.text.contains("superEncoder"))
-    let b = encodingError { encoder in
-      var map = encoder.container(keyedBy: AnyKey.self)
-      try map.encode(
-        Encoding("") { encoder in
-          _ = encoder.singleValueContainer()
-          var list = encoder.unkeyedContainer()
-          try list.encode(1)
-        }, forKey: "key")
-    }
-    #expect(b.path == ["root", "Index 0", "key"])
-    let c = encodingError { encoder in
+    #expect(kinds.path == ["root", "Index 0"] && kinds.text.contains("keyed") && kinds.text.contains("superEncoder"))
+    let values = encodingError { encoder in
       var single = encoder.singleValueContainer()
       try single.encode(1)
       try single.encode(2)
     }
-    #expect(c.path == ["root", "Index 0"] && c.text.contains("two values"))
+    #expect(values.path == ["root", "Index 0"] && values.text.contains("two values"))
   }
 
   @Test func aContainerIsOfNoUseAfterItsValue() throws {
@@ -54,15 +37,12 @@ import Testing
     }
     #expect(error.text.contains("after"))
     for _ in 0..<3 {
-      #expect(throws: EncodingError.self) { try kept?.encode(1, forKey: "later") }
-      #expect(throws: EncodingError.self) { try kept?.encode([PlainShape()], forKey: "later") }
       var list = keptEncoder?.unkeyedContainer()
       #expect(throws: EncodingError.self) { try list?.encode(1) }
       var nested = kept?.nestedContainer(keyedBy: AnyKey.self, forKey: "nested")
       #expect(throws: EncodingError.self) { try nested?.encode(1, forKey: "x") }
-      #expect(try CBOREncoder().encode([1, 2]) == Data([0x82, 1, 2]))
+      #expect(try CBOREncoder().encode([1, 2]) == Data([0x82, 1, 2]) && kept?.codingPath.isEmpty == true)
     }
-    #expect(kept?.codingPath.isEmpty == true)
     let outer = encodingError { encoder in
       var map = encoder.container(keyedBy: AnyKey.self)
       let same = map
@@ -75,49 +55,39 @@ import Testing
     #expect(outer.text.contains("while a value within"))
   }
 
-  @Test func aDecoderIsOfNoUseAfterItsCall() throws {
-    nonisolated(unsafe) var map: KeyedDecodingContainer<AnyKey>?
-    nonisolated(unsafe) var list: (any UnkeyedDecodingContainer)?
-    nonisolated(unsafe) var single: (any SingleValueDecodingContainer)?
-    nonisolated(unsafe) var kept: (any Decoder)?
-    let body: Decoding.Body = { decoder in
-      kept = decoder
-      map = try decoder.container(keyedBy: AnyKey.self)
-      list = try map?.nestedUnkeyedContainer(forKey: "list")
-      single = try decoder.singleValueContainer()
-    }
-    var decoder = CBORDecoder()
-    decoder.userInfo[Decoding.body] = body
-    _ = try decoder.decode(Decoding.self, from: CBOREncoder().encode(["list": [1, 2]]))
-    for _ in 0..<2 {
-      #expect(throws: DecodingError.self) { try map?.decode([Int].self, forKey: "list") }
-      #expect(throws: DecodingError.self) { try map?.decodeIfPresent(Int.self, forKey: "list") }
-      #expect(map?.contains("list") == false && map?.allKeys.isEmpty == true && map?.codingPath.isEmpty == true)
-      #expect(throws: DecodingError.self) { try list?.decode(Int.self) }
-      #expect(throws: DecodingError.self) { try list?.decodeNil() }
-      #expect(throws: DecodingError.self) { try single?.decode(Int.self) }
-      #expect(single?.decodeNil() == false)
-      #expect(throws: DecodingError.self) { try kept?.container(keyedBy: AnyKey.self) }
-      #expect(throws: DecodingError.self) { try kept?.unkeyedContainer() }
-      #expect(throws: DecodingError.self) { try kept?.singleValueContainer() }
-      #expect(try CBORDecoder().decode([Int].self, from: Data([0x82, 1, 2])) == [1, 2])
-    }
-  }
-
   /// Types that decode in two steps use containers after `init(from:)`, but within the call.
   @Test func containersLastAsLongAsTheCall() throws {
     struct Lazy: Decodable {
       let map: KeyedDecodingContainer<AnyKey>
-      init(from decoder: any Decoder) throws { map = try decoder.container(keyedBy: AnyKey.self) }
+      let list: any UnkeyedDecodingContainer
+      let decoder: any Decoder
+      init(from decoder: any Decoder) throws {
+        map = try decoder.container(keyedBy: AnyKey.self)
+        list = try map.nestedUnkeyedContainer(forKey: "b")
+        self.decoder = decoder
+      }
     }
     struct Root: Decodable {
+      let all: [Lazy]
       init(from decoder: any Decoder) throws {
         let all = try decoder.singleValueContainer().decode([Lazy].self)
+        self.all = all
         #expect(try all.map { try $0.map.decode(Int.self, forKey: "a") } == [0, 1, 2, 3])
         #expect(try all.map { try $0.map.decode([String].self, forKey: "b") } == [["0"], ["1"], ["2"], ["3"]])
       }
     }
     struct Value: Encodable { let a: Int, b: [String] }
-    _ = try CBORDecoder().decode(Root.self, from: CBOREncoder().encode((0..<4).map { Value(a: $0, b: ["\($0)"]) }))
+    let bytes = try CBOREncoder().encode((0..<4).map { Value(a: $0, b: ["\($0)"]) })
+    for last in try CBORDecoder().decode(Root.self, from: bytes).all {
+      #expect(throws: DecodingError.self) { try last.map.decode([String].self, forKey: "b") }
+      #expect(throws: DecodingError.self) { try last.map.decodeIfPresent(Int.self, forKey: "a") }
+      #expect(!last.map.contains("a") && last.map.allKeys.isEmpty && last.map.codingPath.isEmpty)
+      var list = last.list
+      #expect(throws: DecodingError.self) { try list.decode(String.self) }
+      #expect(throws: DecodingError.self) { try last.decoder.container(keyedBy: AnyKey.self) }
+      #expect(throws: DecodingError.self) { try last.decoder.unkeyedContainer() }
+      #expect(throws: DecodingError.self) { try last.decoder.singleValueContainer() }
+      #expect(try CBORDecoder().decode([Int].self, from: Data([0x82, 1, 2])) == [1, 2])
+    }
   }
 }

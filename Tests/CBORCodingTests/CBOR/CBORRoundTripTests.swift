@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 import Testing
 
 @testable import CBORCoding
@@ -24,14 +23,10 @@ import Testing
         #expect(item.encoded == Array(bytes), "not deterministic")
         if isTree {
           let json = try JSONEncoder().encode([value])
-          #expect(CBORTree(.array([item])) == (try CBORTree(json: json)))
+          #expect(try CBORItem.array([item]).asInJSON == CBORItem(json: json))
           #expect(try JSONDecoder().decode([V].self, from: json).first == decoded)
         }
-        #expect(try CBORDecoder().decode([V].self, from: CBOREncoder().encode([value])) == [value])
-        #expect(try CBORDecoder().decode([String: V].self, from: CBOREncoder().encode(["": value])) == ["": value])
-        let wrapped = WrappedShape(value)
-        #expect(try CBOREncoder().encode(wrapped) == bytes)
-        #expect(try CBORDecoder().decode(WrappedShape<V>.self, from: bytes) == wrapped)
+        #expect(try CBOREncoder().encode(WrappedShape(value)) == bytes)
         #expect(try CBORDecoder().decode(V?.self, from: bytes) == value)
         #expect(try CBORDecoder().decode(Through<V>.self, from: CBOREncoder().encode(Through(value))) == Through(value))
       }
@@ -72,92 +67,57 @@ import Testing
     }
   }
 
-  static let shapes: [Case] = [
+  static let cases: [Case] = [
     Case(EmptyShape()), Case(PlainShape()), Case(WideShape()), Case(OptionalShape()), Case(DictionaryShape()),
-    Case(NumberedShape()), Case(BaseShape()), Case(SuperShape()), Case(SharedShape()),
+    Case(NumberedShape()), Case(BaseShape()), Case(SuperShape()),
     Case([PayloadShape.none, .one(1), .two(name: "n", PlainShape()), .two(name: "", nil), .more([.more([]), .none])]),
     Case(StringRawShape.allCases), Case(IntRawShape.allCases), Case(PayloadShape.one(.min)),
     Case([[[Int]]](repeating: [[], [1]], count: 3)), Case([[String: [Bool]]]()), Case([String: [String: Int?]]()),
     Case(Array(0..<100_000)), Case((0..<1_000).map { "\($0)" }), Case([true, false]), Case([1.5, -0.25] as [Float]),
     Case([0.1, 1e300, -.leastNonzeroMagnitude, 3] as [Double]), Case(["é", "e\u{301}", "\0", "\u{10FFFF}", "日本語"]),
-    Case(String(repeating: "long ", count: 50_000)), Case([Int8.min, .max]), Case([UInt64.max, 0], isTree: false),
-    Case([nil, 1, nil] as [Int?]), Case(WrappedShape(WrappedShape("x"))), Case(Range(uncheckedBounds: (1, 5))),
-    Case(1...3), Case(Set([1])), Case(["x": StringRawShape.red]),
+    Case([UInt64.max, 0], isTree: false), Case([nil, 1, nil] as [Int?]), Case(WrappedShape(WrappedShape("x"))),
+    Case(Range(uncheckedBounds: (1, 5))), Case(1...3), Case(Set([1])), Case(["x": StringRawShape.red]),
     Case(DateComponents(year: 2024, month: 2, day: 29)), Case(IndexSet([1, 2, 3, 900])),
-    Case(Locale(identifier: "en_GB")),
-    Case(CharacterSet.decimalDigits, isTree: false),
+    Case(Locale(identifier: "en_GB")), Case(CharacterSet.decimalDigits, isTree: false),
+    Case("text"), Case(""), Case(true), Case(0.1), Case(Float(0.1), isTree: false), Case(-1), Case(UInt8(255)),
+    Case(Int64.min), Case(Int128.min, isTree: false), Case(UInt128.max, isTree: false),
+    Case([Int128(1), .min], isTree: false), Case(["x": UInt128.max], isTree: false),
+    Case(Data([1, 2, 3]), isTree: false), Case([Data(count: 100_000)], isTree: false),
+    Case(UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF")!, isTree: false),
+    Case(URL(string: "https://example.org/ä?x=1#y")!, isTree: false),
+    Case(URL(fileURLWithPath: "/tmp/a b"), isTree: false),
+    Case(Decimal(string: "-1234567890.0987654321")!, isTree: false),
+    Case(Date(timeIntervalSince1970: 0.5), isTree: false), Case([-Float.infinity], isTree: false),
   ]
 
-  static let scalars: [Case] =
-    [
-      Case("text"), Case(""), Case(true), Case(0.1), Case(Float(0.1), isTree: false), Case(-1), Case(UInt8(255)),
-      Case(Int64.min),
-      Case(Int128.min, isTree: false), Case(Int128.max, isTree: false), Case(UInt128.max, isTree: false),
-      Case(Int128(UInt64.max) + 1, isTree: false), Case(-Int128(UInt64.max) - 2, isTree: false),
-      Case([Int128(1), .min], isTree: false), Case(["x": UInt128.max], isTree: false),
-      Case(Data([1, 2, 3]), isTree: false), Case(Data(), isTree: false), Case([Data(count: 100_000)], isTree: false),
-      Case(UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF")!, isTree: false),
-      Case(URL(string: "https://example.org/ä?x=1#y")!, isTree: false),
-      Case(URL(fileURLWithPath: "/tmp/a b"), isTree: false),
-      Case(Decimal(string: "-1234567890.0987654321")!, isTree: false),
-      Case(Date(timeIntervalSince1970: 0.5), isTree: false),
-      Case(Double.infinity, isTree: false), Case([-Float.infinity], isTree: false),
-    ]
+  @Test(arguments: cases) func valuesComeBack(_ value: Case) throws { try value.check() }
 
-  @Test(arguments: shapes + scalars) func valuesComeBack(_ value: Case) throws { try value.check() }
+  /// A value that is coded within the coding of another, and looks at `userInfo`.
+  struct Inner: Codable, Equatable {
+    static let key = CodingUserInfoKey(rawValue: "key")!
+    var value: PlainShape
 
-  @Test func everyNotANumberIsTheSame() throws {
-    let values = [Double.nan, -.nan, .signalingNaN, Double(bitPattern: 0x7FF8_0000_DEAD_BEEF)]
-    for value in values { #expect(try CBOREncoder().encode(value) == Data([0xF9, 0x7E, 0])) }
-    #expect(try CBORDecoder().decode([Double].self, from: CBOREncoder().encode(values)).allSatisfy(\.isNaN))
-    #expect(try CBORDecoder().decode(Float.self, from: CBOREncoder().encode(Float.nan)).isNaN)
-    let zeros = try CBORDecoder().decode([Double].self, from: CBOREncoder().encode([-0.0, 0.0]))
-    #expect(zeros.map(\.sign) == [.minus, .plus])
-  }
+    init(_ value: PlainShape) { self.value = value }
 
-  @Test func nestedOptionalsAreThoseOfJSON() throws {
-    for value: Int??? in [nil, .some(nil), .some(.some(nil)), 1] {
-      let bytes = try CBOREncoder().encode([value])
-      let json = try JSONEncoder().encode([value])
-      #expect(CBORTree(try CBORItem(Array(bytes))) == (try CBORTree(json: json)))
-      #expect(
-        try CBORDecoder().decode([Int???].self, from: bytes) == JSONDecoder().decode([Int???].self, from: json))
+    init(from decoder: any Decoder) throws {
+      #expect(decoder.userInfo[Self.key] as? String == "value")
+      let bytes = try decoder.singleValueContainer().decode(Data.self)
+      value = try CBORDecoder().decode(PlainShape.self, from: bytes)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      #expect(encoder.userInfo[Self.key] as? String == "value")
+      var container = encoder.singleValueContainer()
+      try container.encode(CBOREncoder().encode(value))
     }
   }
 
-  @Test func userInfoReachesEveryLevel() throws {
-    struct Reader: Codable {
-      static let key = CodingUserInfoKey(rawValue: "key")!
-      init() {}
-      init(from decoder: any Decoder) throws { #expect(decoder.userInfo[Self.key] as? String == "value") }
-      func encode(to encoder: any Encoder) throws {
-        #expect(encoder.userInfo[Self.key] as? String == "value")
-        var container = encoder.singleValueContainer()
-        try container.encode(1)
-      }
-    }
+  @Test func codersWithinCodersAndUserInfoAtEveryLevel() throws {
     var encoder = CBOREncoder()
-    encoder.userInfo[Reader.key] = "value"
+    encoder.userInfo[Inner.key] = "value"
     var decoder = CBORDecoder()
-    decoder.userInfo[Reader.key] = "value"
-    let bytes = try encoder.encode(["a": [Reader()]])
-    _ = try decoder.decode([String: [Reader]].self, from: bytes)
-  }
-
-  @Test func codersCanBeUsedWithinCoders() throws {
-    struct Inner: Codable, Equatable {
-      var value: PlainShape
-      init(_ value: PlainShape) { self.value = value }
-      init(from decoder: any Decoder) throws {
-        let bytes = try decoder.singleValueContainer().decode(Data.self)
-        value = try CBORDecoder().decode(PlainShape.self, from: bytes)
-      }
-      func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(CBOREncoder().encode(value))
-      }
-    }
-    let values = (0..<20).map { Inner(PlainShape(id: $0)) }
-    #expect(try CBORDecoder().decode([Inner].self, from: CBOREncoder().encode(values)) == values)
+    decoder.userInfo[Inner.key] = "value"
+    let values = ["a": (0..<20).map { Inner(PlainShape(id: $0)) }]
+    #expect(try decoder.decode([String: [Inner]].self, from: encoder.encode(values)) == values)
   }
 }

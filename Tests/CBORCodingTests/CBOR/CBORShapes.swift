@@ -82,28 +82,6 @@ final class SuperShape: BaseShape {
   }
 }
 
-/// Its superclass shares its map, and also encodes under a key.
-final class SharedShape: BaseShape {
-  var own = "own"
-  enum CodingKeys: CodingKey { case own, parent }
-
-  override init() { super.init() }
-
-  required init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    own = try container.decode(String.self, forKey: .own)
-    _ = try BaseShape(from: container.superDecoder(forKey: .parent))
-    try super.init(from: decoder)
-  }
-
-  override func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(own, forKey: .own)
-    try super.encode(to: encoder)
-    try super.encode(to: container.superEncoder(forKey: .parent))
-  }
-}
-
 struct WrappedShape<Value: Codable & Equatable>: Codable, Equatable {
   var value: Value
 

@@ -16,7 +16,7 @@ struct CBORVector: CustomTestStringConvertible, Sendable {
   var bytes: [UInt8] { [UInt8](hex: hex) }
   var testDescription: String { hex }
 
-  static let all: [CBORVector] = numbers + simpleValuesAndTags + strings + containers + indefinite
+  static let all: [CBORVector] = numbers + simpleValuesAndTags + strings + containers + longer
 
   private static let numbers: [CBORVector] = [
     .init("00", "0"), .init("01", "1"), .init("0a", "10"), .init("17", "23"), .init("1818", "24"), .init("1819", "25"),
@@ -30,11 +30,6 @@ struct CBORVector: CustomTestStringConvertible, Sendable {
     .init("fb7e37e43c8800759c", "1e+300"), .init("f90001", "5.960464477539063e-08"),
     .init("f90400", "6.103515625e-05"), .init("f9c400", "-4.0"), .init("fbc010666666666666", "-4.1"),
     .init("f97c00", "Infinity"), .init("f97e00", "NaN"), .init("f9fc00", "-Infinity"),
-    .init("fa7f800000", "Infinity", deterministic: false), .init("fa7fc00000", "NaN", deterministic: false),
-    .init("faff800000", "-Infinity", deterministic: false),
-    .init("fb7ff0000000000000", "Infinity", deterministic: false),
-    .init("fb7ff8000000000000", "NaN", deterministic: false),
-    .init("fbfff0000000000000", "-Infinity", deterministic: false),
   ]
 
   private static let simpleValuesAndTags: [CBORVector] = [
@@ -61,21 +56,21 @@ struct CBORVector: CustomTestStringConvertible, Sendable {
       "a56161614161626142616361436164614461656145", #"{"a": "A", "b": "B", "c": "C", "d": "D", "e": "E"}"#),
   ]
 
-  private static let indefinite: [CBORVector] = [
-    .init("5f42010243030405ff", "(_ h'0102', h'030405')", deterministic: false),
-    .init("7f657374726561646d696e67ff", #"(_ "strea", "ming")"#, deterministic: false),
-    .init("9fff", "[_ ]", deterministic: false),
-    .init("9f018202039f0405ffff", "[_ 1, [2, 3], [_ 4, 5]]", deterministic: false),
-    .init("9f01820203820405ff", "[_ 1, [2, 3], [4, 5]]", deterministic: false),
-    .init("83018202039f0405ff", "[1, [2, 3], [_ 4, 5]]", deterministic: false),
-    .init("83019f0203ff820405", "[1, [_ 2, 3], [4, 5]]", deterministic: false),
-    .init(
-      "9f0102030405060708090a0b0c0d0e0f101112131415161718181819ff", "[_ " + oneToTwentyFive.dropFirst(),
-      deterministic: false),
-    .init("bf61610161629f0203ffff", #"{_ "a": 1, "b": [_ 2, 3]}"#, deterministic: false),
-    .init("826161bf61626163ff", #"["a", {_ "b": "c"}]"#, deterministic: false),
-    .init("bf6346756ef563416d7421ff", #"{_ "Fun": true, "Amt": -2}"#, deterministic: false),
-  ]
+  /// Not the shortest form.
+  private static let longer: [CBORVector] = [
+    CBORVector("fa7f800000", "Infinity"), CBORVector("fa7fc00000", "NaN"), CBORVector("faff800000", "-Infinity"),
+    CBORVector("fb7ff0000000000000", "Infinity"), CBORVector("fb7ff8000000000000", "NaN"),
+    CBORVector("fbfff0000000000000", "-Infinity"), CBORVector("5f42010243030405ff", "(_ h'0102', h'030405')"),
+    CBORVector("7f657374726561646d696e67ff", #"(_ "strea", "ming")"#), CBORVector("9fff", "[_ ]"),
+    CBORVector("9f018202039f0405ffff", "[_ 1, [2, 3], [_ 4, 5]]"),
+    CBORVector("9f01820203820405ff", "[_ 1, [2, 3], [4, 5]]"),
+    CBORVector("83018202039f0405ff", "[1, [2, 3], [_ 4, 5]]"),
+    CBORVector("83019f0203ff820405", "[1, [_ 2, 3], [4, 5]]"),
+    CBORVector("9f0102030405060708090a0b0c0d0e0f101112131415161718181819ff", "[_ " + oneToTwentyFive.dropFirst()),
+    CBORVector("bf61610161629f0203ffff", #"{_ "a": 1, "b": [_ 2, 3]}"#),
+    CBORVector("826161bf61626163ff", #"["a", {_ "b": "c"}]"#),
+    CBORVector("bf6346756ef563416d7421ff", #"{_ "Fun": true, "Amt": -2}"#),
+  ].map { CBORVector($0.hex, $0.diagnostic, deterministic: false) }
 
   private static let oneToTwentyFive = "[" + (1...25).map(String.init).joined(separator: ", ") + "]"
 

@@ -26,18 +26,12 @@ final class Link: NSObject, NSSecureCoding {
   @Test(arguments: 0..<shareable.count) func anObjectThatIsReachedTwiceIsOne(_ index: Int) throws {
     let make = Self.shareable[index]
     let object = make()
-    let root = NSArray(array: [Box(object), object, NSDictionary(dictionary: ["key": object]), Box(Box(object))])
-    let data = try archive(root)
-    let back = FoundationElements.elements(of: try #require(try unarchive(data) as? NSArray))
-    let first = try #require((back[0] as? Box)?.value as? NSObject)
-    #expect(ObjectIdentifier(first.classForCoder) == ObjectIdentifier(object.classForCoder))
-    #expect(back[1] as? NSObject === first)
-    #expect((back[2] as? NSDictionary)?.allValues.first as? NSObject === first)
-    #expect(((back[3] as? Box)?.value as? Box)?.value as? NSObject === first)
-    #expect(sharedMarks(in: data) == 1)
-    // Conditionally too, and read in another order than written; the field "object" may never be read.
-    let keys = ["early", "object", "array", "late"]
-    for order in [keys, keys.reversed(), ["late", "early"], ["array"]] {
+    // It is marked once, with the bytes D8 1C, which no value here contains.
+    let data = try archive(NSArray(array: [Box(object), object, NSArray(array: [object]), Box(Box(object))]))
+    #expect(data.indices.dropLast().count { data[$0] == 0xD8 && data[$0 + 1] == 28 } == 1)
+    // Read in another order than written; the field "object" may never be read.
+    let keys = ["early", "object", "array", "map", "box", "late"]
+    for order in [keys, keys.reversed(), ["late", "early"], ["array"], ["map"]] {
       try scripted { coder in
         coder.encodeConditionalObject(make(), forKey: "never")
         coder.encodeConditionalObject(nil, forKey: "nil")
@@ -45,14 +39,22 @@ final class Link: NSObject, NSSecureCoding {
         coder.encodeConditionalObject(object, forKey: "early")
         coder.encode(object, forKey: "object")
         coder.encode(NSArray(array: [object]), forKey: "array")
+        coder.encode(NSDictionary(dictionary: ["key": object]), forKey: "map")
+        coder.encode(Box(object), forKey: "box")
         coder.encodeConditionalObject(object, forKey: "late")
+        // Enough fields to need a longer head, which moves the bytes written before.
+        for index in 0..<30 { coder.encode(index, forKey: "\(index)") }
       } _: { coder in
         for key in ["never", "nil"] { #expect(coder.decodeObject(forKey: key) == nil) }
-        #expect(coder.decodeObject(forKey: "value") as? Int == 5)
+        #expect(coder.decodeObject(forKey: "value") as? Int == 5 && coder.decodeInteger(forKey: "29") == 29)
         let read = order.map { key -> NSObject? in
-          let value = coder.decodeObject(forKey: key) as? NSObject
-          return key == "array"
-            ? (value as? NSArray).flatMap { FoundationElements.elements(of: $0).first as? NSObject } : value
+          let value = coder.decodeObject(forKey: key)
+          switch key {
+          case "array": return (value as? NSArray).flatMap { FoundationElements.elements(of: $0).first as? NSObject }
+          case "map": return (value as? NSDictionary)?.allValues.first as? NSObject
+          case "box": return (value as? Box)?.value as? NSObject
+          default: return value as? NSObject
+          }
         }
         #expect(read.allSatisfy { $0 != nil && $0 === read[0] })
         #expect(read[0].map { ObjectIdentifier($0.classForCoder) } == ObjectIdentifier(object.classForCoder))
@@ -63,24 +65,6 @@ final class Link: NSObject, NSSecureCoding {
         }
         #expect(given.count == 2 && given[0] === read[0] && given[1] == nil)
       }
-    }
-  }
-
-  /// The number of shared-value tags: the bytes D8 1C, which no value here contains.
-  func sharedMarks(in data: Data) -> Int {
-    data.indices.dropLast().count { data[$0] == 0xD8 && data[$0 + 1] == 28 }
-  }
-
-  @Test func valuesAreWrittenEachTime() throws {
-    let objects: [NSObject] = [
-      NSString(string: "short"), NSNumber(value: 5), NSDate(timeIntervalSinceReferenceDate: 1),
-      NSUUID(uuidString: "01234567-89AB-4DEF-8123-456789ABCDEF")!, NSNull(), NSURL(string: "a:b")!,
-      NSData(data: Data([1])),
-    ]
-    for object in objects {
-      let data = try archive([object, object])
-      #expect(sharedMarks(in: data) == 0, "\(object)")
-      #expect((try unarchive(data) as? NSArray)?.count == 2)
     }
   }
 
@@ -95,55 +79,30 @@ final class Link: NSObject, NSSecureCoding {
     }
   }
 
-  // MARK: Conditional objects
-
-  /// Objects with enough fields to need a longer head, which moves the bytes written before.
-  @Test func conditionalObjectsWithinWideObjects() throws {
-    let boxes = (0..<30).map { Box($0) }
-    let other = Box("other" as Any?)
-    try scripted { coder in
-      coder.encodeConditionalObject(other, forKey: "other")
-      for (index, box) in boxes.enumerated() { coder.encodeConditionalObject(box, forKey: "\(index)") }
-      coder.encode(NSDictionary(dictionary: ["key": other]), forKey: "dictionary")
-      coder.encode(NSArray(array: boxes), forKey: "boxes")
-    } _: { coder in
-      let back = (coder.decodeObject(forKey: "boxes") as? NSArray).map { FoundationElements.elements(of: $0) } ?? []
-      #expect(back.count == 30)
-      for index in back.indices {
-        #expect((back[index] as? Box)?.value as? Int == index)
-        #expect(coder.decodeObject(forKey: "\(index)") as? Box === back[index] as? Box)
-      }
-      #expect((coder.decodeObject(forKey: "other") as? Box)?.value as? NSString == "other")
-    }
-  }
-
   // MARK: Cycles
 
-  private func tree() -> TreeNode {
-    TreeNode("root", children: [TreeNode("a", children: [TreeNode("b")]), TreeNode("c")])
-  }
+  private func tree() -> TreeNode { TreeNode([TreeNode([TreeNode([])]), TreeNode([])]) }
 
   @Test func aCycleThroughInitIsAnErrorThatNamesThePath() throws {
     // A cycle that is never read does no harm.
-    TreeNode.reading = .never
     let back = try #require(try roundTrip(tree()) as? TreeNode)
-    #expect(back.children.map(\.name) == ["a", "c"] && back.children[0].children[0].name == "b")
-    TreeNode.reading = .directly
-    defer { TreeNode.reading = .never }
+    #expect(back.children.map(\.children.count) == [1, 0])
+    TreeNode.link = { $0.parent = $1.decodeObject(of: TreeNode.self, forKey: "parent") }
+    defer { TreeNode.link = { _, _ in } }
     let error = message { _ = try roundTrip(tree()) }
-    #expect(error.contains("cycle"))
+    #expect(error.contains("cycle") && error.contains("TreeNode.parent"))
     #expect(error.contains("TreeNode.children → NSArray[0] → CBORCodingTests.TreeNode.children → NSArray[0] → "))
-    #expect(error.contains("TreeNode.parent"))
   }
 
   @Test func aCycleIsClosedWhenTheObjectIsThere() throws {
-    TreeNode.reading = .whenDecoded
-    defer { TreeNode.reading = .never }
+    TreeNode.link = { node, coder in
+      (coder as? CBORKeyedUnarchiver)?.decodeObject(forKey: "parent") { [weak node] in node?.parent = $0 as? TreeNode }
+    }
+    defer { TreeNode.link = { _, _ in } }
     let data = try CBORKeyedArchiver.archivedData(withRootObject: tree(), requiringSecureCoding: true)
     let back = try #require(try CBORKeyedUnarchiver.unarchivedObject(ofClass: TreeNode.self, from: data))
-    #expect(back.children[0].parent === back && back.children[1].parent === back)
+    #expect(back.parent == nil && back.children.count == 2 && back.children.allSatisfy { $0.parent === back })
     #expect(back.children[0].children[0].parent === back.children[0])
-    #expect(back.parent == nil)
   }
 
   @Test func mutableCollectionsThatContainThemselves() throws {
@@ -157,12 +116,10 @@ final class Link: NSObject, NSSecureCoding {
     #expect((elements[0] as? NSMutableDictionary)?.allValues.first as? NSMutableArray === back)
     #expect(elements[1] as? NSString == "last")
     // Secure decoding must not return an object that cannot be compared or printed.
-    let error = message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClass: NSArray.self, from: data) }
-    #expect(error.contains("contains itself") || error.contains("not allowed"))
-    let error2 = message {
+    let error = message {
       _ = try CBORKeyedUnarchiver.unarchivedObject(ofClasses: [NSArray.self, NSDictionary.self], from: data)
     }
-    #expect(error2.contains("contains itself"))
+    #expect(error.contains("contains itself"))
     array.removeAllObjects()
     back.removeAllObjects()
     // An immutable array exists only after its elements.
@@ -201,21 +158,13 @@ final class Link: NSObject, NSSecureCoding {
 
   /// Each part of the chain is a deep array that ends with a reference to the previous part.
   @Test(arguments: [true, false]) func referencesDoNotLeadToAnyDepth(_ isSecure: Bool) throws {
-    func chain(_ parts: Int) throws -> Data {
-      let empty = [UInt8](try archive(NSArray()))
-      #expect(empty.last == 0x80)
-      func head(_ major: UInt8, _ number: Int) -> [UInt8] {
-        number < 24 ? [major << 5 | UInt8(number)] : [major << 5 | 24, UInt8(number)]
-      }
-      var bytes = empty.dropLast() + head(4, parts)
-      for part in 0..<parts {
-        bytes += [0xD8, 28] + [UInt8](repeating: 0x81, count: 400)
-        bytes += part == 0 ? [0x80] : [0xD8, 29] + head(0, part - 1)
-      }
-      return Data(bytes)
-    }
     func read(_ parts: Int) throws -> NSArray? {
-      let coder = try CBORKeyedUnarchiver(forReadingFrom: try chain(parts))
+      let chain = (0..<parts).map { part in
+        let end = part == 0 ? CBORItem.array([]) : .tag(29, .integer(Int128(part - 1)))
+        return CBORItem.tag(28, (0..<400).reduce(end) { item, _ in .array([item]) })
+      }
+      let data = Data(CBORItem.map([(.text("root"), .array(chain))]).encoded)
+      let coder = try CBORKeyedUnarchiver(forReadingFrom: data)
       coder.requiresSecureCoding = isSecure
       defer { coder.finishDecoding() }
       let root = coder.decodeObject(of: [NSArray.self], forKey: NSKeyedArchiveRootObjectKey) as? NSArray
@@ -242,5 +191,26 @@ final class Link: NSObject, NSSecureCoding {
     }
     let error = #expect(throws: CBORCodingError.self) { try archived(25_000) }
     #expect(error?.code == .tooDeep || error?.message.contains("20000") == true)
+  }
+
+  // MARK: Threads
+
+  /// Archivers on many threads share their class information and scratch memory.
+  @Test func classesAreMetByAllThreadsAtOnce() {
+    let failures = Guarded(0)
+    concurrently(8) { thread in
+      for number in thread * 1_000..<thread * 1_000 + 200 {
+        // Classes that no other test uses.
+        let unmet: [Numbered] = [
+          Namespace.Generic<UInt128>(number), Namespace.Generic<[UInt128]>(number), Namespace.Generic<UInt128?>(number),
+        ]
+        let box = Box(NSNumber(value: number))
+        let back = (try? unarchive(archive(NSArray(array: [box, unmet[number % 3], box])))) as? NSArray
+        let first = back?.object(at: 0) as? Box
+        let isSame = first?.value as? Int == number && back?.object(at: 2) as? Box === first
+        if !isSame || (back?.object(at: 1) as? Numbered)?.number != number { failures { $0 += 1 } }
+      }
+    }
+    #expect(failures.current == 0)
   }
 }

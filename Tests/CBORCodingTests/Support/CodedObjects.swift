@@ -34,8 +34,6 @@ class Box: NSObject, NSSecureCoding {
   required init?(coder: NSCoder) { value = coder.decodeObject(forKey: "value") }
 }
 
-final class SpecialBox: Box {}
-
 /// A ``Box`` without secure coding.
 final class InsecureBox: NSObject, NSCoding {
   let value: Any?
@@ -68,48 +66,34 @@ enum Namespace {
   final class Generic<Element>: Numbered {}
 }
 
-/// A tree node with a reference to its parent, decoded in three ways.
+/// A tree node with a reference to its parent, which `link` decodes.
 final class TreeNode: NSObject, NSSecureCoding {
-  enum Reading: Sendable { case never, directly, whenDecoded }
-
   static var supportsSecureCoding: Bool { true }
-  static var reading: Reading {
-    get { Thread.current.threadDictionary["TreeNode.reading"] as? Reading ?? .never }
-    set { Thread.current.threadDictionary["TreeNode.reading"] = newValue }
+  static var link: (TreeNode, NSCoder) -> Void {
+    get { Thread.current.threadDictionary["TreeNode.link"] as? (TreeNode, NSCoder) -> Void ?? { _, _ in } }
+    set { Thread.current.threadDictionary["TreeNode.link"] = newValue }
   }
 
-  let name: String
-  private(set) var children: [TreeNode] = []
+  let children: [TreeNode]
   weak var parent: TreeNode?
 
-  init(_ name: String, children: [TreeNode] = []) {
-    self.name = name
+  init(_ children: [TreeNode]) {
     self.children = children
     super.init()
     for child in children { child.parent = self }
   }
 
   func encode(with coder: NSCoder) {
-    coder.encode(name as Any?, forKey: "name")
     coder.encode(children as Any?, forKey: "children")
     coder.encodeConditionalObject(parent, forKey: "parent")
   }
 
   init?(coder: NSCoder) {
-    guard let name = coder.decodeObject(of: NSString.self, forKey: "name") else { return nil }
-    self.name = name as String
-    super.init()
     guard let children = coder.decodeObject(of: [NSArray.self, TreeNode.self], forKey: "children") as? [TreeNode]
     else { return nil }
     self.children = children
-    switch Self.reading {
-    case .never: break
-    case .directly: parent = coder.decodeObject(of: TreeNode.self, forKey: "parent")
-    case .whenDecoded:
-      (coder as? CBORKeyedUnarchiver)?.decodeObject(forKey: "parent") { [weak self] in
-        self?.parent = $0 as? TreeNode
-      }
-    }
+    super.init()
+    Self.link(self, coder)
   }
 }
 

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 
 extension [UInt8] {
@@ -14,13 +13,6 @@ extension [UInt8] {
     }
     precondition(digits.count % 2 == 0)
     self.init(count: digits.count / 2) { digit($0 * 2) << 4 | digit($0 * 2 + 1) }
-  }
-}
-
-extension Data {
-  /// Parses digits in either case and ignores everything else.
-  init(hex: String) {
-    self.init([UInt8](hex: hex.lowercased().filter { $0.isHexDigit }))
   }
 }
 
