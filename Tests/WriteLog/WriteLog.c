@@ -321,29 +321,25 @@ int renameat(int source, const char *from, int destination, const char *to) {
   return status;
 }
 
-int unlinkat(int directory, const char *name, int flags) {
-  char buffer[PATH_MAX];
-  const char *path = resolve(directory, name, buffer);
-  if (!is_below(path)) return REAL(unlinkat)(directory, name, flags);
-  pthread_mutex_lock(&lock);
-  uint64_t file = file_at(path);
-  int status = REAL(unlinkat)(directory, name, flags);
-  int operation = flags & AT_REMOVEDIR ? WRITE_LOG_REMOVE_DIRECTORY : WRITE_LOG_UNLINK;
-  if (status == 0) add(operation, file, 0, 0, 0, path, NULL, 0);
-  pthread_mutex_unlock(&lock);
-  return status;
-}
+// A function of a name in a directory whose success is logged.
+#define LOGGED_AT(function, parameters, arguments, operation) \
+  int function parameters { \
+    char buffer[PATH_MAX]; \
+    const char *path = resolve(directory, name, buffer); \
+    if (!is_below(path)) return REAL(function) arguments; \
+    pthread_mutex_lock(&lock); \
+    uint64_t before = file_at(path); \
+    int status = REAL(function) arguments; \
+    if (status == 0) add(operation, before ? before : file_at(path), 0, 0, 0, path, NULL, 0); \
+    pthread_mutex_unlock(&lock); \
+    return status; \
+  }
 
-int mkdirat(int directory, const char *name, mode_t mode) {
-  char buffer[PATH_MAX];
-  const char *path = resolve(directory, name, buffer);
-  if (!is_below(path)) return REAL(mkdirat)(directory, name, mode);
-  pthread_mutex_lock(&lock);
-  int status = REAL(mkdirat)(directory, name, mode);
-  if (status == 0) add(WRITE_LOG_MAKE_DIRECTORY, file_at(path), 0, 0, 0, path, NULL, 0);
-  pthread_mutex_unlock(&lock);
-  return status;
-}
+LOGGED_AT(
+    unlinkat, (int directory, const char *name, int flags), (directory, name, flags),
+    flags & AT_REMOVEDIR ? WRITE_LOG_REMOVE_DIRECTORY : WRITE_LOG_UNLINK)
+LOGGED_AT(
+    mkdirat, (int directory, const char *name, mode_t mode), (directory, name, mode), WRITE_LOG_MAKE_DIRECTORY)
 
 int link(const char *from, const char *to) {
   if (!is_below(from) && !is_below(to)) return REAL(link)(from, to);
