@@ -7,11 +7,9 @@ import Testing
 struct SwiftAddress {
   var street: String
   var city: String
-  var zip: String
 }
 
 extension SwiftAddress: Codable {}
-
 extension SwiftAddress: Hashable {}
 
 class SwiftPerson: Mappable, Syncable {
@@ -19,35 +17,19 @@ class SwiftPerson: Mappable, Syncable {
   var id: String { name }
   var name: String = ""
   @Migratable var address: SwiftAddress?
-  var age: Int = 0
-  var birthdate: Date = Date()
   var importantDates: [Date] = []
   var siblings: [SwiftPerson] = []
   var brother: SwiftPerson?
 
-  private enum CodingKeys: String, CodingKey {
-    case name
-    case address
-    case age
-    case birthdate
-    case importantDates
-    case siblings
-    case brother
-  }
+  private enum CodingKeys: String, CodingKey { case name, address, importantDates, siblings, brother }
 
   var syncStatus: SyncStatus = .undetermined
 }
 
 class Reversing: NSObject, DataEncryptionDelegate {
-  func encrypt(_ data: Data) throws -> String {
-    let string = data.base64EncodedString(options: [])
-    return String(string.reversed())
-  }
+  func encrypt(_ data: Data) throws -> String { String(data.base64EncodedString(options: []).reversed()) }
 
-  func decrypt(_ string: String) throws -> Data {
-    let reversed = String(string.reversed())
-    return Data(base64Encoded: reversed)!
-  }
+  func decrypt(_ string: String) throws -> Data { Data(base64Encoded: String(string.reversed()))! }
 }
 
 class OldCustomer: NSObject, MappableObject, SyncableObject {
@@ -81,9 +63,7 @@ struct SwiftPlainCodable: Codable {}
     #endif
     let garage = Garage(with: [description])
     garage.loadPersistentStores { (description, error) in
-      if let error = error {
-        print("An error occurred loading persistent store \(description), error: \(error)")
-      }
+      if let error = error { print("An error occurred loading persistent store \(description), error: \(error)") }
     }
     return garage
   }
@@ -91,7 +71,7 @@ struct SwiftPlainCodable: Codable {}
   func swiftPerson() -> SwiftPerson {
     let person = SwiftPerson()
     person.name = "Sam"
-    person.address = SwiftAddress(street: "330 Congress St.", city: "Boston", zip: "02140")
+    person.address = SwiftAddress(street: "330 Congress St.", city: "Boston")
     let nick = SwiftPerson()
     nick.name = "Nick"
     person.brother = nick
@@ -103,15 +83,11 @@ struct SwiftPlainCodable: Codable {}
     let garage = makeTestGarage()
     let encryptor = Reversing()
     garage.dataEncryptionDelegate = encryptor
-    try garage.withAutosaveDisabled {
-      try garage.park(swiftPerson())
-    }
+    try garage.withAutosaveDisabled { try garage.park(swiftPerson()) }
     try garage.save()
     let sam = try garage.retrieve(SwiftPerson.self, identifier: "Sam")
-    #expect(sam?.brother?.name == "Nick")
-    #expect(sam?.siblings.count == 1)
-    #expect(sam?.address?.city == "Boston")
-    try garage.park(SwiftAddress(street: "a", city: "b", zip: "c"))
+    #expect(sam?.brother?.name == "Nick" && sam?.siblings.count == 1 && sam?.address?.city == "Boston")
+    try garage.park(SwiftAddress(street: "a", city: "b"))
     #expect(try garage.retrieveAll(SwiftAddress.self).count == 1)
     garage.isAutosaveEnabled = false
     try garage.setSyncStatus(.notSynced, for: swiftPerson())
@@ -119,38 +95,19 @@ struct SwiftPlainCodable: Codable {}
     #expect(notSynced.count == 1)
     try garage.save()
     let dated = makeTestGarage()
-    try dated.withDateEncodingStrategy(.iso8601) {
-      try dated.park(swiftPerson())
+    try dated.withDateEncodingStrategy(.iso8601) { try dated.park(swiftPerson()) }
+    try dated.withDateDecodingStrategy(.iso8601) {
+      #expect(try dated.retrieve(SwiftPerson.self, identifier: "Sam") != nil)
     }
-    let later = try dated.withDateDecodingStrategy(.iso8601) {
-      try dated.retrieve(SwiftPerson.self, identifier: "Sam")
-    }
-    #expect(later != nil)
   }
 
   @Test func mappedObjects() throws {
     let garage = makeTestGarage()
-    let (one, two) = (OldCustomer(), OldCustomer())
-    one.name = "one"
-    two.name = "two"
-    let objects: [MappableObject] = [one, two]
-    try garage.parkObjects(objects)
+    let objects: [MappableObject] = [OldCustomer()]
     for object in objects { (object as? SyncableObject)?.syncStatus = .syncing }
     try garage.parkObjects(objects)
     let syncing: [MappableObject] = try garage.retrieveObjects(withStatus: .syncing, ofClass: OldCustomer.self)
-    #expect(syncing.count == 2)
-  }
-
-  @Test func identifiers() throws {
-    let garage = makeTestGarage()
-    try garage.park(swiftPerson())
-    func find<ID>(_ id: ID) throws -> SwiftPerson? { try garage.retrieve(SwiftPerson.self, identifier: id) }
-    #expect(try find("Sam")?.name == "Sam")
-    do {
-      _ = try find(["Sam"])
-      Issue.record("nothing was thrown")
-    } catch GarageError.unsupportedIDConformance {
-    }
+    #expect(syncing.count == 1)
   }
 
   @Test func errors() throws {
@@ -158,13 +115,15 @@ struct SwiftPlainCodable: Codable {}
     do {
       try garage.delete(swiftPerson())
       Issue.record("nothing was thrown")
-    } catch GarageError.failedToRetrieveObject {
-    }
+    } catch GarageError.failedToRetrieveObject {}
     do {
       try garage.park(SwiftPlainCodable())
       Issue.record("nothing was thrown")
-    } catch GarageError.missingConformance {
-    }
+    } catch GarageError.missingConformance {}
+    do {
+      _ = try garage.retrieve(SwiftPerson.self, identifier: ["Sam"])
+      Issue.record("nothing was thrown")
+    } catch GarageError.unsupportedIDConformance {}
 
     let nick = SwiftPerson()
     nick.name = "Nick"
@@ -174,8 +133,7 @@ struct SwiftPlainCodable: Codable {}
       _ = try garage.retrieve(SwiftPersonWithParent.self, identifier: "Child")
       Issue.record("nothing was thrown")
     } catch DecodingError.dataCorrupted(let context) {
-      #expect(context.debugDescription.contains("SwiftPerson"))
-      #expect(context.debugDescription.contains("Nick"))
+      #expect(context.debugDescription.contains("SwiftPerson") && context.debugDescription.contains("Nick"))
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import Platform
 import TestSupport
 import Testing
 
@@ -9,18 +10,27 @@ import Testing
 @Suite struct DamageTests {
   let directory = GarageDirectory()
 
-  // MARK: - Damage
+  /// Changes a bit of a file.
+  private func flip(_ file: URL, _ offset: Int, _ bits: UInt8 = 1) throws {
+    var bytes = try Data(contentsOf: file)
+    bytes[offset] ^= bits
+    try bytes.write(to: file)
+  }
 
-  @Test(arguments: [0.0, 0.1, 0.5, 0.9, 0.99])
-  func aFileThatWasCutOffIsAnErrorAndIsKept(part: Double) throws {
+  /// `nil` for a missing file. A torn mark does not hide that.
+  @Test(arguments: [nil, 0, 0.1, 0.5, 0.9, 0.99] as [Double?], [false, true])
+  func aFileThatWasCutOffIsAnErrorAndIsKept(part: Double?, isMarkTorn: Bool) throws {
     try directory.fill()
     let whole = try Data(contentsOf: directory.data)
-    let file = try FileHandle(forWritingTo: directory.data)
-    try file.truncate(atOffset: UInt64(Double(whole.count) * part))
-    try file.close()
+    if isMarkTorn { try flip(directory.mark, 30) }
+    if let part {
+      try whole.prefix(Int(Double(whole.count) * part)).write(to: directory.data)
+    } else {
+      try FileManager.default.removeItem(at: directory.data)
+    }
     try directory.expectRefusal(.damagedStore, saying: "backup")
     try whole.write(to: directory.data)
-    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+    try directory.expectWhole()
   }
 
   @Test(arguments: 0..<40)
@@ -56,88 +66,39 @@ import Testing
     }
   }
 
-  @Test func aMissingFileIsNotMadeAnew() throws {
-    try directory.fill()
-    let whole = try Data(contentsOf: directory.data)
-    try FileManager.default.removeItem(at: directory.data)
-    try directory.expectRefusal(.damagedStore, saying: "missing")
-    try whole.write(to: directory.data)
-    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
-  }
-
-  @Test func aTornMarkDoesNotHideThatTheFileIsMissing() throws {
-    try directory.fill()
-    var bytes = try Data(contentsOf: directory.mark)
-    bytes[30] ^= 1
-    try bytes.write(to: directory.mark)
-    try FileManager.default.removeItem(at: directory.data)
-    try directory.expectRefusal(.damagedStore, saying: "missing")
-  }
-
   // MARK: - The mark
-
-  @Test func everyCommitIsMarkedAsSound() throws {
-    let garage = directory.garage()
-    for number in 0..<5 {
-      try garage.park(Pet(number))
-      let marked = try #require(try directory.marked())
-      #expect(marked.isMade)
-      #expect(try marked.state == DataFileState(in: directory.opened()))
-    }
-    garage.close()
-    #expect(try directory.marked()?.state == DataFileState(in: directory.opened()))
-  }
 
   @Test func aMarkedFileIsNotRead() throws {
     try directory.fill()
-    // Truncates the last page of a file that this process does not map.
-    let environment = try Environment.open(directory: directory.url.path)
-    let last = try environment.info().lastPageNumber
-    environment.close()
-    let file = try FileHandle(forWritingTo: directory.data)
-    try file.truncate(atOffset: UInt64(last) * 4_096 + 1)
-    try file.close()
-    try directory.trustFile()
-    #expect(throws: Never.self) { _ = try GarageOpening(directory.url.path).finish() }
-    try file.reopenAndAppend(directory.data)
-    #expect(throws: GarageError.self) { _ = try GarageOpening(directory.url.path).finish() }
-  }
-
-  @Test(arguments: [nil, 0, 5, DataFileMark.size - 1, DataFileMark.size, DataFileMark.size + 1])
-  func aLostOrTornMarkIsMadeAnew(size: Int?) throws {
-    try directory.fill()
-    if let size {
-      try Data(count: size).write(to: directory.mark)
-      // With another size it is not a mark.
-      if size != 0 && size != DataFileMark.size {
-        return try directory.expectRefusal(.notAGarage, saying: "garage-state")
-      }
-    } else {
-      try FileManager.default.removeItem(at: directory.mark)
+    func reads() throws -> Int {
+      let session = FaultInjection.begin(.directory(try directory.opened().path))
+      defer { FaultInjection.end(session) }
+      try directory.expectWhole()
+      return FaultInjection.report(session).calls[.pread, default: 0]
     }
-    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
-    #expect(try directory.marked()?.state == DataFileState(in: directory.opened()))
+    let marked = try reads()
+    try FileManager.default.removeItem(at: directory.mark)
+    let unmarked = try reads()
+    #expect(try marked < unmarked && reads() < unmarked)
   }
 
-  @Test func aChangedMarkIsVoid() throws {
-    try directory.fill()
-    var bytes = try Data(contentsOf: directory.mark)
-    bytes[20] ^= 1
-    try bytes.write(to: directory.mark)
-    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
-    try directory.fill()
-    bytes = try Data(contentsOf: directory.mark)
-    bytes[8] = 3
-    try bytes.write(to: directory.mark)
-    try directory.expectRefusal(.unsupportedVersion, saying: "newer")
-  }
-}
+  enum Change: Sendable { case lost, zeros(Int), flip(Int, UInt8) }
 
-extension FileHandle {
-  fileprivate func reopenAndAppend(_ url: URL) throws {
-    let file = try FileHandle(forWritingTo: url)
-    try file.seekToEnd()
-    try file.write(contentsOf: Data([0]))
-    try file.close()
+  /// A file of another size is another program's.
+  @Test(
+    arguments: [
+      (.lost, nil), (.zeros(0), nil), (.zeros(DataFileMark.size), nil), (.flip(20, 1), nil),
+      (.flip(8, 1), .unsupportedVersion), (.zeros(5), .notAGarage), (.zeros(DataFileMark.size - 1), .notAGarage),
+      (.zeros(DataFileMark.size + 1), .notAGarage),
+    ] as [(Change, GarageError.Code?)])
+  func aLostOrTornMarkIsMadeAnew(change: Change, code: GarageError.Code?) throws {
+    try directory.fill()
+    switch change {
+    case .lost: try FileManager.default.removeItem(at: directory.mark)
+    case .zeros(let size): try Data(count: size).write(to: directory.mark)
+    case .flip(let offset, let bits): try flip(directory.mark, offset, bits)
+    }
+    if let code { return try directory.expectRefusal(code) }
+    try directory.expectWhole()
   }
 }

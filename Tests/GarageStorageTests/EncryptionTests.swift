@@ -4,24 +4,12 @@ import Testing
 @testable import GarageStorage
 
 @Suite struct EncryptionTests {
-  final class Reversing: DataEncryptionDelegate {
-    struct Refusal: Error {}
-    var refuses = false
-
-    func encrypt(_ data: Data) throws -> String {
-      if refuses { throw Refusal() }
-      return String(data.base64EncodedString().reversed())
-    }
-
-    func decrypt(_ string: String) throws -> Data {
-      guard !refuses, let data = Data(base64Encoded: String(string.reversed())) else { throw Refusal() }
-      return data
-    }
-  }
+  let garage = Garage(with: [.inMemory])
 
   @Test(arguments: Kind.allCases)
   func whatIsParkedIsEncrypted(kind: Kind) throws {
     try kind.with { garage in
+      try garage.park(Pet(1, "plain"))
       // The garage retains its delegate.
       garage.dataEncryptionDelegate = Reversing()
       try garage.park(makeSam())
@@ -29,6 +17,9 @@ import Testing
         #expect(try garage.content(Person.self, name)?.contains("age") == false)
       }
       #expect(try garage.retrieve(Person.self, identifier: "Sam")?.brother?.age == 26)
+      // Plain objects are encrypted when they are parked again.
+      try garage.park(try #require(try garage.retrieve(Pet.self, identifier: 1)))
+      #expect(try garage.content(Pet.self, "1")?.contains("name") == false)
     }
   }
 
@@ -42,10 +33,9 @@ import Testing
       #expect(throws: GarageError.missingEncryptionDelegate("Pet \"1\"")) {
         try garage.retrieve(Pet.self, identifier: 1)
       }
-      #expect(throws: GarageError.missingEncryptionDelegate("The garage")) { try garage.park(Pet(2, "plain")) }
-      #expect(throws: GarageError.missingEncryptionDelegate("The garage")) {
-        try garage.parkAll([Person("Sam")])
-      }
+      let refusal = GarageError.missingEncryptionDelegate("The garage")
+      #expect(throws: refusal) { try garage.park(Pet(2, "plain")) }
+      #expect(throws: refusal) { try garage.parkAll([Person("Sam")]) }
       // Operations that leave the content alone need no delegate.
       try garage.setSyncStatus(.synced, for: Pet(1))
       #expect(try garage.syncStatus(for: Pet(1)) == .synced)
@@ -55,27 +45,7 @@ import Testing
     }
   }
 
-  @Test func theGarageRemembersInAnotherProcessToo() throws {
-    let directory = GarageDirectory()
-    do {
-      let garage = directory.garage()
-      garage.dataEncryptionDelegate = Reversing()
-      try garage.park(Pet(1))
-      try garage.delete(Pet(1))
-    }
-    let other = directory.garage()
-    other.isAutosaveEnabled = false
-    #expect(throws: GarageError.missingEncryptionDelegate("The garage")) { try other.park(Pet(2)) }
-    // With two garages on one store, a pending plain-text object is refused when it is saved.
-    try other.deleteAllObjects()
-    try other.park(Pet(2))
-    let third = directory.garage()
-    third.dataEncryptionDelegate = Reversing()
-    try third.park(Pet(3))
-    try other.save()
-    #expect(try other.retrieveAll(Pet.self).map(\.number) == [2])
-  }
-
+  /// With two garages on one store, as two processes have it.
   @Test func plainTextThatWaitedIsRefusedOnceTheGarageIsEncrypted() throws {
     let directory = GarageDirectory()
     let (garage, other) = (directory.garage(), directory.garage())
@@ -83,23 +53,21 @@ import Testing
     try garage.park(Pet(1))
     other.dataEncryptionDelegate = Reversing()
     try other.park(Pet(2))
-    #expect(throws: GarageError.missingEncryptionDelegate("The garage")) { try garage.save() }
+    let refusal = GarageError.missingEncryptionDelegate("The garage")
+    #expect(throws: refusal) { try garage.save() }
     #expect(try other.retrieveAll(Pet.self).map(\.number) == [2])
-  }
-
-  @Test(arguments: Kind.allCases)
-  func plainObjectsAreReadAndEncryptedWhenTheyAreParkedAgain(kind: Kind) throws {
-    try kind.with { garage in
-      try garage.park(Pet(1, "a"))
-      garage.dataEncryptionDelegate = Reversing()
-      let pet = try #require(try garage.retrieve(Pet.self, identifier: 1))
-      try garage.park(pet)
-      #expect(try garage.content(Pet.self, "1")?.contains("name") == false)
-    }
+    // A garage without encrypted objects remembers that it had some.
+    try other.delete(Pet(2))
+    #expect(throws: refusal) { try directory.garage().park(Pet(3)) }
+    // Not if the garage was emptied before.
+    try garage.deleteAllObjects()
+    try garage.park(Pet(3))
+    try other.park(Pet(4))
+    try garage.save()
+    #expect(try other.retrieveAll(Pet.self).map(\.number) == [3])
   }
 
   @Test func whatTheDelegateThrowsIsPassedOn() throws {
-    let garage = Garage(with: [.inMemory])
     let delegate = Reversing()
     garage.dataEncryptionDelegate = delegate
     try garage.park(Pet(1))
@@ -108,9 +76,10 @@ import Testing
     #expect(throws: Reversing.Refusal.self) { try garage.retrieve(Pet.self, identifier: 1) }
     delegate.refuses = false
     #expect(try garage.retrieveAll(Pet.self).count == 1)
-    try garage.put([0xff], isEncrypted: true, type: Pet.self, "1")
+    let key = ObjectKey(TypeIdentity.of(Pet.self), "1")
+    try garage.put([0xff], isEncrypted: true, key)
     #expect(throws: GarageError.self) { try garage.retrieve(Pet.self, identifier: 1) }
-    try garage.put(Array("x".utf8), isEncrypted: true, type: Pet.self, "1")
+    try garage.put(Array("x".utf8), isEncrypted: true, key)
     #expect(throws: Reversing.Refusal.self) { try garage.retrieve(Pet.self, identifier: 1) }
   }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import GarageStorage
-import WriteLog
 
 // Another process for the garage's tests: reads commands from its standard input, one a line, and answers each with one
 // line or, for loops, one line per write. What was answered was saved, whenever the process is killed.
@@ -23,62 +22,39 @@ final class Item: Mappable, Syncable {
   }
 }
 
-struct Fact: Codable, Hashable {
-  var words: Set<String>
-}
+func answer(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
-func answer(_ text: String) {
-  FileHandle.standardOutput.write(Data((text + "\n").utf8))
-}
-
-func makeGarage(_ path: some StringProtocol) -> Garage {
-  let description = PersistentStoreDescription(url: URL(fileURLWithPath: String(path)))
+func makeGarage(_ path: String) -> Garage {
+  let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
   description.mapSize = 1 << 30
   return Garage(with: [description])
 }
 
-let fact = Fact(words: Set((0..<100).map { "word \($0)" }))
-
 func run(_ words: [Substring], _ garage: Garage) throws -> String {
   func number(_ index: Int) -> Int { Int(words[index]) ?? 0 }
+  func list(_ items: [Item]) -> String { items.map { String($0.number) }.joined(separator: " ") }
   switch words[0] {
-  case "park":
-    try garage.park(Item(number(1), String(words[2])))
-  case "log":
-    // log ROOT FILE: logs what is done below a directory from now on.
-    let status = write_log_begin(String(words[1]), String(words[2]))
-    guard status == 0 else { return "error: \(status)" }
-  case "fact": try garage.park(fact)
-  case "forget": try garage.delete(fact)
+  case "park": try garage.park(Item(number(1), String(words[2])))
   case "loop":
-    // loop FIRST STEP SIZE: two items in each transaction, for ever.
-    var next = number(1)
-    let text = String(repeating: "x", count: number(3))
-    while true {
+    // loop SIZE: two items in each transaction, for ever.
+    let text = String(repeating: "x", count: number(1))
+    for next in 0... {
       try garage.parkAll([Item(next, text), Item(next + 1_000_000, text)])
       answer(String(next))
-      next += number(2)
     }
   case "wait":
     // Parks without saving, and answers.
     garage.isAutosaveEnabled = false
     for index in 0..<number(1) { try garage.park(Item(index, "")) }
-  case "save": try garage.save()
   case "times":
-    // times COUNT: sets the status of one item, and parks one, in turn.
-    for index in 0..<number(1) {
-      try garage.setSyncStatus(index % 2 == 0 ? .syncing : .synced, for: Item(0, ""))
-    }
+    // times COUNT: changes the status of one item.
+    for index in 0..<number(1) { try garage.setSyncStatus(index % 2 == 0 ? .syncing : .synced, for: Item(0, "")) }
   case "bump":
-    // bump COUNT FIRST: parks so many items of its own.
+    // bump COUNT FIRST: parks each item in a transaction.
     for index in 0..<number(1) { try garage.park(Item(number(2) + index, "text \(index)")) }
-  case "all":
-    return try garage.retrieveAll(Item.self).map { String($0.number) }.joined(separator: " ")
-  case "text":
-    return try garage.retrieve(Item.self, identifier: number(1))?.text ?? "nil"
-  case "status":
-    return try garage.retrieveAll(Item.self, withStatus: SyncStatus(rawValue: number(1))!)
-      .map { String($0.number) }.joined(separator: " ")
+  case "all": return list(try garage.retrieveAll(Item.self))
+  case "text": return try garage.retrieve(Item.self, identifier: number(1))?.text ?? "nil"
+  case "status": return list(try garage.retrieveAll(Item.self, withStatus: SyncStatus(rawValue: number(1))!))
   default: return "unknown"
   }
   return "done"

@@ -162,50 +162,17 @@ static void opened(int descriptor, const char *path, uint64_t before, int flags)
   if (descriptor < MAXIMUM) atomic_store(&tracked[descriptor], (flags & O_DSYNC) ? 3 : 1);
 }
 
-// The number may stem from another file whose close was not seen.
-static int forget(int descriptor) {
-  if (descriptor >= 0 && descriptor < MAXIMUM) atomic_store(&tracked[descriptor], 0);
-  return descriptor;
-}
-
-static int opening(int (*next)(const char *, int, ...), const char *path, int flags, mode_t mode) {
-  if (!is_below(path)) return forget(next(path, flags, mode));
-  pthread_mutex_lock(&lock);
-  uint64_t before = file_at(path);
-  int descriptor = next(path, flags, mode);
-  opened(descriptor, path, before, flags);
-  pthread_mutex_unlock(&lock);
-  return descriptor;
-}
-
-#define MODE(last) \
-  mode_t mode = 0; \
-  if (flags & (O_CREAT | O_TMPFILE)) { \
-    va_list arguments; \
-    va_start(arguments, last); \
-    mode = va_arg(arguments, mode_t); \
-    va_end(arguments); \
-  }
-
-int open(const char *path, int flags, ...) {
-  MODE(flags)
-  char buffer[PATH_MAX];
-  return opening(REAL(open), resolve(AT_FDCWD, path, buffer), flags, mode);
-}
-
-int open64(const char *path, int flags, ...) {
-  MODE(flags)
-  char buffer[PATH_MAX];
-  return opening(REAL(open64), resolve(AT_FDCWD, path, buffer), flags, mode);
-}
-
 // Logs by the resolved path, but opens the file as requested.
-static int opening_at(
-    int (*next)(int, const char *, int, ...), int directory, const char *name, int flags, mode_t mode) {
+static int opening(int (*next)(int, const char *, int, ...), int directory, const char *name, int flags, mode_t mode) {
   char buffer[PATH_MAX];
   const char *path = resolve(directory, name, buffer);
   // A second descriptor of a directory is for listing or locking it, and is closed by closedir(3).
-  if (!is_below(path) || strcmp(name, ".") == 0) return forget(next(directory, name, flags, mode));
+  if (!is_below(path) || strcmp(name, ".") == 0) {
+    int descriptor = next(directory, name, flags, mode);
+    // The number may stem from another file whose close was not seen.
+    if (descriptor >= 0 && descriptor < MAXIMUM) atomic_store(&tracked[descriptor], 0);
+    return descriptor;
+  }
   pthread_mutex_lock(&lock);
   uint64_t before = file_at(path);
   int descriptor = next(directory, name, flags, mode);
@@ -214,17 +181,26 @@ static int opening_at(
   return descriptor;
 }
 
-int openat(int directory, const char *name, int flags, ...) {
-  MODE(flags)
-  return opening_at(REAL(openat), directory, name, flags, mode);
-}
+#define OPEN(name, next, directory, ...) \
+  int name(__VA_ARGS__, int flags, ...) { \
+    mode_t mode = 0; \
+    if (flags & (O_CREAT | O_TMPFILE)) { \
+      va_list arguments; \
+      va_start(arguments, flags); \
+      mode = va_arg(arguments, mode_t); \
+      va_end(arguments); \
+    } \
+    return opening(REAL(next), directory, path, flags, mode); \
+  }
 
-int openat64(int directory, const char *name, int flags, ...) {
-  MODE(flags)
-  return opening_at(REAL(openat64), directory, name, flags, mode);
-}
+OPEN(open, openat, AT_FDCWD, const char *path)
+OPEN(open64, openat64, AT_FDCWD, const char *path)
+OPEN(openat, openat, directory, int directory, const char *path)
+OPEN(openat64, openat64, directory, int directory, const char *path)
 
-int creat(const char *path, mode_t mode) { return opening(REAL(open), path, O_WRONLY | O_CREAT | O_TRUNC, mode); }
+int creat(const char *path, mode_t mode) {
+  return opening(REAL(openat), AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+}
 
 int close(int descriptor) {
   if (flags_of(descriptor)) atomic_store(&tracked[descriptor], 0);
@@ -250,149 +226,87 @@ static ssize_t wrote(int descriptor, off_t offset, const struct iovec *parts, in
   return done;
 }
 
-// The offset of a write without one.
-static off_t position_before(int descriptor, ssize_t done) {
-  return done > 0 ? lseek(descriptor, 0, SEEK_CUR) - done : 0;
+ssize_t writev(int descriptor, const struct iovec *parts, int count) {
+  if (!flags_of(descriptor)) return REAL(writev)(descriptor, parts, count);
+  pthread_mutex_lock(&lock);
+  ssize_t done = REAL(writev)(descriptor, parts, count);
+  off_t offset = done > 0 ? lseek(descriptor, 0, SEEK_CUR) - done : 0;
+  wrote(descriptor, offset, parts, count, done);
+  pthread_mutex_unlock(&lock);
+  return done;
 }
 
 ssize_t write(int descriptor, const void *bytes, size_t count) {
   if (!flags_of(descriptor)) return REAL(write)(descriptor, bytes, count);
   struct iovec part = {(void *)bytes, count};
-  pthread_mutex_lock(&lock);
-  ssize_t done = REAL(write)(descriptor, bytes, count);
-  done = wrote(descriptor, position_before(descriptor, done), &part, 1, done);
-  pthread_mutex_unlock(&lock);
-  return done;
+  return writev(descriptor, &part, 1);
 }
 
-ssize_t writev(int descriptor, const struct iovec *parts, int count) {
-  if (!flags_of(descriptor)) return REAL(writev)(descriptor, parts, count);
-  pthread_mutex_lock(&lock);
-  ssize_t done = REAL(writev)(descriptor, parts, count);
-  done = wrote(descriptor, position_before(descriptor, done), parts, count, done);
-  pthread_mutex_unlock(&lock);
-  return done;
-}
-
-#define AT_OFFSET(name, type) \
-  ssize_t name(int descriptor, const void *bytes, size_t count, type offset) { \
-    if (!flags_of(descriptor)) return REAL(name)(descriptor, bytes, count, offset); \
+#define WRITE_AT_OFFSET(one, several, type) \
+  ssize_t several(int descriptor, const struct iovec *parts, int count, type offset) { \
+    if (!flags_of(descriptor)) return REAL(several)(descriptor, parts, count, offset); \
+    pthread_mutex_lock(&lock); \
+    ssize_t done = wrote(descriptor, offset, parts, count, REAL(several)(descriptor, parts, count, offset)); \
+    pthread_mutex_unlock(&lock); \
+    return done; \
+  } \
+  ssize_t one(int descriptor, const void *bytes, size_t count, type offset) { \
+    if (!flags_of(descriptor)) return REAL(one)(descriptor, bytes, count, offset); \
     struct iovec part = {(void *)bytes, count}; \
-    pthread_mutex_lock(&lock); \
-    ssize_t done = wrote(descriptor, offset, &part, 1, REAL(name)(descriptor, bytes, count, offset)); \
-    pthread_mutex_unlock(&lock); \
-    return done; \
+    return several(descriptor, &part, 1, offset); \
   }
 
-AT_OFFSET(pwrite, off_t)
-AT_OFFSET(pwrite64, off64_t)
+WRITE_AT_OFFSET(pwrite, pwritev, off_t)
+WRITE_AT_OFFSET(pwrite64, pwritev64, off64_t)
 
-#define PARTS_AT_OFFSET(name, type) \
-  ssize_t name(int descriptor, const struct iovec *parts, int count, type offset) { \
-    if (!flags_of(descriptor)) return REAL(name)(descriptor, parts, count, offset); \
+// Sizes and synchronization
+
+// A function of a descriptor whose success `log` logs.
+#define LOGGED(name, parameters, arguments, log) \
+  int name parameters { \
+    if (!flags_of(descriptor)) return REAL(name) arguments; \
     pthread_mutex_lock(&lock); \
-    ssize_t done = wrote(descriptor, offset, parts, count, REAL(name)(descriptor, parts, count, offset)); \
-    pthread_mutex_unlock(&lock); \
-    return done; \
-  }
-
-PARTS_AT_OFFSET(pwritev, off_t)
-PARTS_AT_OFFSET(pwritev64, off64_t)
-
-// Sizes
-
-#define RESIZE(name, type) \
-  int name(int descriptor, type size) { \
-    if (!flags_of(descriptor)) return REAL(name)(descriptor, size); \
-    pthread_mutex_lock(&lock); \
-    int status = REAL(name)(descriptor, size); \
-    if (status == 0) add(WRITE_LOG_RESIZE, file_of(descriptor), 0, (uint64_t)size, 0, NULL, NULL, 0); \
+    int status = REAL(name) arguments; \
+    if (status == 0) log; \
     pthread_mutex_unlock(&lock); \
     return status; \
   }
 
-RESIZE(ftruncate, off_t)
-RESIZE(ftruncate64, off64_t)
-
-#define RESERVE(name, type) \
-  int name(int descriptor, type offset, type length) { \
-    if (!flags_of(descriptor)) return REAL(name)(descriptor, offset, length); \
-    pthread_mutex_lock(&lock); \
-    int status = REAL(name)(descriptor, offset, length); \
-    if (status == 0) \
-      add(WRITE_LOG_EXTEND, file_of(descriptor), 0, (uint64_t)(offset + length), 0, NULL, NULL, 0); \
-    pthread_mutex_unlock(&lock); \
-    return status; \
-  }
-
-RESERVE(posix_fallocate, off_t)
-RESERVE(posix_fallocate64, off64_t)
+static void note(int operation, int descriptor, off_t offset, off_t length) {
+  add(operation, file_of(descriptor), (uint64_t)offset, (uint64_t)length, 0, NULL, NULL, 0);
+}
 
 // Unknown modes abort, or the log would report false failures.
 static void reserved(int descriptor, int mode, off_t offset, off_t length) {
   switch (mode) {
-    case 0: return add(WRITE_LOG_EXTEND, file_of(descriptor), 0, (uint64_t)(offset + length), 0, NULL, NULL, 0);
+    case 0: return note(WRITE_LOG_EXTEND, descriptor, 0, offset + length);
     // Allocates blocks without changing readable data.
-    case FALLOC_FL_KEEP_SIZE:
-      return add(WRITE_LOG_RESERVE, file_of(descriptor), (uint64_t)offset, (uint64_t)length, 0, NULL, NULL, 0);
-    case FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE:
-      return add(WRITE_LOG_HOLE, file_of(descriptor), (uint64_t)offset, (uint64_t)length, 0, NULL, NULL, 0);
+    case FALLOC_FL_KEEP_SIZE: return note(WRITE_LOG_RESERVE, descriptor, offset, length);
+    case FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE: return note(WRITE_LOG_HOLE, descriptor, offset, length);
     default:
       fprintf(stderr, "The log of writes does not know fallocate(2) with the mode %d.\n", mode);
       abort();
   }
 }
 
-#define RESERVE_AS(name, type) \
-  int name(int descriptor, int mode, type offset, type length) { \
-    if (!flags_of(descriptor)) return REAL(name)(descriptor, mode, offset, length); \
-    pthread_mutex_lock(&lock); \
-    int status = REAL(name)(descriptor, mode, offset, length); \
-    if (status == 0) reserved(descriptor, mode, offset, length); \
-    pthread_mutex_unlock(&lock); \
-    return status; \
-  }
+#define RESIZE(truncate, reserve, allocate, type) \
+  LOGGED(truncate, (int descriptor, type size), (descriptor, size), note(WRITE_LOG_RESIZE, descriptor, 0, size)) \
+  LOGGED( \
+      reserve, (int descriptor, type offset, type length), (descriptor, offset, length), \
+      reserved(descriptor, 0, offset, length)) \
+  LOGGED( \
+      allocate, (int descriptor, int mode, type offset, type length), (descriptor, mode, offset, length), \
+      reserved(descriptor, mode, offset, length))
 
-RESERVE_AS(fallocate, off_t)
-RESERVE_AS(fallocate64, off64_t)
-
-// Synchronizing
-
-#define SYNC(name) \
-  int name(int descriptor) { \
-    if (!flags_of(descriptor)) return REAL(name)(descriptor); \
-    pthread_mutex_lock(&lock); \
-    int status = REAL(name)(descriptor); \
-    if (status == 0) add(WRITE_LOG_SYNC, file_of(descriptor), 0, 0, 0, NULL, NULL, 0); \
-    pthread_mutex_unlock(&lock); \
-    return status; \
-  }
-
-SYNC(fsync)
-SYNC(fdatasync)
-
-int syncfs(int descriptor) {
-  if (!flags_of(descriptor)) return REAL(syncfs)(descriptor);
-  pthread_mutex_lock(&lock);
-  int status = REAL(syncfs)(descriptor);
-  if (status == 0) add(WRITE_LOG_SYNC_ALL, 0, 0, 0, 0, NULL, NULL, 0);
-  pthread_mutex_unlock(&lock);
-  return status;
-}
+RESIZE(ftruncate, posix_fallocate, fallocate, off_t)
+RESIZE(ftruncate64, posix_fallocate64, fallocate64, off64_t)
 
 // sync_file_range(2) guarantees nothing after a power cut, and msync(2) is unused here.
+LOGGED(fsync, (int descriptor), (descriptor), note(WRITE_LOG_SYNC, descriptor, 0, 0))
+LOGGED(fdatasync, (int descriptor), (descriptor), note(WRITE_LOG_SYNC, descriptor, 0, 0))
+LOGGED(syncfs, (int descriptor), (descriptor), add(WRITE_LOG_SYNC_ALL, 0, 0, 0, 0, NULL, NULL, 0))
 
 // Names
-
-int rename(const char *from, const char *to) {
-  if (!is_below(from) && !is_below(to)) return REAL(rename)(from, to);
-  pthread_mutex_lock(&lock);
-  uint64_t file = file_at(from);
-  int status = REAL(rename)(from, to);
-  if (status == 0) add(WRITE_LOG_RENAME, file, 0, 0, 0, from, to, strlen(to));
-  pthread_mutex_unlock(&lock);
-  return status;
-}
 
 int renameat(int source, const char *from, int destination, const char *to) {
   char buffer[PATH_MAX], other[PATH_MAX];
@@ -407,29 +321,25 @@ int renameat(int source, const char *from, int destination, const char *to) {
   return status;
 }
 
-int unlinkat(int directory, const char *name, int flags) {
-  char buffer[PATH_MAX];
-  const char *path = resolve(directory, name, buffer);
-  if (!is_below(path)) return REAL(unlinkat)(directory, name, flags);
-  pthread_mutex_lock(&lock);
-  uint64_t file = file_at(path);
-  int status = REAL(unlinkat)(directory, name, flags);
-  int operation = flags & AT_REMOVEDIR ? WRITE_LOG_REMOVE_DIRECTORY : WRITE_LOG_UNLINK;
-  if (status == 0) add(operation, file, 0, 0, 0, path, NULL, 0);
-  pthread_mutex_unlock(&lock);
-  return status;
-}
+// A function of a name in a directory whose success is logged.
+#define LOGGED_AT(function, parameters, arguments, operation) \
+  int function parameters { \
+    char buffer[PATH_MAX]; \
+    const char *path = resolve(directory, name, buffer); \
+    if (!is_below(path)) return REAL(function) arguments; \
+    pthread_mutex_lock(&lock); \
+    uint64_t before = file_at(path); \
+    int status = REAL(function) arguments; \
+    if (status == 0) add(operation, before ? before : file_at(path), 0, 0, 0, path, NULL, 0); \
+    pthread_mutex_unlock(&lock); \
+    return status; \
+  }
 
-int mkdirat(int directory, const char *name, mode_t mode) {
-  char buffer[PATH_MAX];
-  const char *path = resolve(directory, name, buffer);
-  if (!is_below(path)) return REAL(mkdirat)(directory, name, mode);
-  pthread_mutex_lock(&lock);
-  int status = REAL(mkdirat)(directory, name, mode);
-  if (status == 0) add(WRITE_LOG_MAKE_DIRECTORY, file_at(path), 0, 0, 0, path, NULL, 0);
-  pthread_mutex_unlock(&lock);
-  return status;
-}
+LOGGED_AT(
+    unlinkat, (int directory, const char *name, int flags), (directory, name, flags),
+    flags & AT_REMOVEDIR ? WRITE_LOG_REMOVE_DIRECTORY : WRITE_LOG_UNLINK)
+LOGGED_AT(
+    mkdirat, (int directory, const char *name, mode_t mode), (directory, name, mode), WRITE_LOG_MAKE_DIRECTORY)
 
 int link(const char *from, const char *to) {
   if (!is_below(from) && !is_below(to)) return REAL(link)(from, to);
@@ -440,33 +350,9 @@ int link(const char *from, const char *to) {
   return status;
 }
 
-int unlink(const char *path) {
-  if (!is_below(path)) return REAL(unlink)(path);
-  pthread_mutex_lock(&lock);
-  uint64_t file = file_at(path);
-  int status = REAL(unlink)(path);
-  if (status == 0) add(WRITE_LOG_UNLINK, file, 0, 0, 0, path, NULL, 0);
-  pthread_mutex_unlock(&lock);
-  return status;
-}
-
-int mkdir(const char *path, mode_t mode) {
-  if (!is_below(path)) return REAL(mkdir)(path, mode);
-  pthread_mutex_lock(&lock);
-  int status = REAL(mkdir)(path, mode);
-  if (status == 0) add(WRITE_LOG_MAKE_DIRECTORY, file_at(path), 0, 0, 0, path, NULL, 0);
-  pthread_mutex_unlock(&lock);
-  return status;
-}
-
-int rmdir(const char *path) {
-  if (!is_below(path)) return REAL(rmdir)(path);
-  pthread_mutex_lock(&lock);
-  uint64_t file = file_at(path);
-  int status = REAL(rmdir)(path);
-  if (status == 0) add(WRITE_LOG_REMOVE_DIRECTORY, file, 0, 0, 0, path, NULL, 0);
-  pthread_mutex_unlock(&lock);
-  return status;
-}
+int rename(const char *from, const char *to) { return renameat(AT_FDCWD, from, AT_FDCWD, to); }
+int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
+int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }
+int rmdir(const char *path) { return unlinkat(AT_FDCWD, path, AT_REMOVEDIR); }
 
 #endif

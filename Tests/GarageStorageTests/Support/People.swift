@@ -3,21 +3,18 @@ import GarageStorage
 
 // The types of GarageStorage's documentation.
 
-struct Address {
+struct Address: Codable, Hashable {
   var street: String
   var city: String
   var zip: String
 }
 
-extension Address: Codable {}
-extension Address: Hashable {}
-
 class Person: Mappable {
   var id: String { name }
-  var name: String = ""
+  var name = ""
   var address: Address?
-  var age: Int = 0
-  var birthdate: Date = Date()
+  var age = 0
+  var birthdate = Date()
   var importantDates: [Date] = []
   var siblings: [Person] = []
   var brother: Person?
@@ -49,9 +46,7 @@ final class Pet: Mappable, Syncable {
   var name = ""
   var syncStatus: SyncStatus = .notSynced
 
-  private enum CodingKeys: String, CodingKey {
-    case number, name
-  }
+  private enum CodingKeys: CodingKey { case number, name }
 
   convenience init(_ number: Int, _ name: String = "", _ status: SyncStatus = .notSynced) {
     self.init()
@@ -59,11 +54,6 @@ final class Pet: Mappable, Syncable {
     self.name = name
     syncStatus = status
   }
-}
-
-struct Ticket: Codable, Identifiable, Equatable {
-  var id: UUID
-  var title: String
 }
 
 func makeSam() -> Person {

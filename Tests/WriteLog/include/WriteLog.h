@@ -16,10 +16,9 @@ enum write_log_operation {
   WRITE_LOG_EXTEND = 4,
   /// The file's data, or the directory's entries, are durable.
   WRITE_LOG_SYNC = 5,
-  /// From the first path to the second.
+  /// From the first path to the second, as with a hard link.
   WRITE_LOG_RENAME = 6,
   WRITE_LOG_UNLINK = 7,
-  /// A hard link: the old path, the new one.
   WRITE_LOG_LINK = 8,
   WRITE_LOG_MAKE_DIRECTORY = 9,
   WRITE_LOG_REMOVE_DIRECTORY = 10,
@@ -29,9 +28,9 @@ enum write_log_operation {
   WRITE_LOG_MAPPED = 12,
   /// Everything on the volume is durable.
   WRITE_LOG_SYNC_ALL = 13,
-  /// `length` bytes from `offset` became a hole, which reads as zeros. The size stays.
+  /// The range became a hole, which reads as zeros. The size stays.
   WRITE_LOG_HOLE = 14,
-  /// Blocks were allocated for that range. The size and the contents stay.
+  /// Blocks were allocated for the range. The size and the contents stay.
   WRITE_LOG_RESERVE = 15,
 };
 
