@@ -9,8 +9,6 @@ import Testing
 final class FailingSettings: @unchecked Sendable {
   struct Size: Codable, Equatable, Sendable, LMDBCacheStorable, UserDefaultsStorable { var points: Int }
 
-  enum Property: CaseIterable { case wrapped, composed, member, memberOfWrapped, memberOfComposed }
-
   typealias Composition = EFStorageComposition<EFStorageLMDBCache<Size>, EFStorageUserDefaults<Size>, Size>
 
   @SomeEFStorage<Composition, Size> var wrapped: Size
@@ -25,24 +23,14 @@ final class FailingSettings: @unchecked Sendable {
     _alone = first
   }
 
-  subscript(_ property: Property) -> Int {
-    get {
-      switch property {
-      case .wrapped, .memberOfWrapped: wrapped.points
-      case .composed, .memberOfComposed: composed.points
-      case .member: alone.points
-      }
-    }
-    set {
-      switch property {
-      case .wrapped: wrapped = Size(points: newValue)
-      case .composed: composed = Size(points: newValue)
-      case .member: _alone.points = newValue
-      case .memberOfWrapped: _wrapped.points = newValue
-      case .memberOfComposed: _composed.points = newValue
-      }
-    }
-  }
+  /// Values and members.
+  static let writes: [@Sendable (FailingSettings, Int) -> Void] = [
+    { $0.wrapped = Size(points: $1) }, { $0.composed = Size(points: $1) }, { $0._alone.points = $1 },
+    { $0._wrapped.points = $1 }, { $0._composed.points = $1 },
+  ]
+  static let reads: [@Sendable (FailingSettings) -> Int] = [
+    { $0.wrapped.points }, { $0.composed.points }, { $0.alone.points }, { $0._wrapped.points }, { $0._composed.points },
+  ]
 }
 
 /// A storage that holds its content itself.
@@ -83,47 +71,34 @@ private struct HookedText: Equatable, LMDBCacheStorable, UserDefaultsStorable {
 }
 
 struct CompositionTests {
-  /// Uses the property during the first failure, and returns the value it had then.
-  private func using(
-    _ property: FailingSettings.Property, of settings: FailingSettings, _ key: String, setting value: Int,
-    while body: () -> Void
-  ) -> Int? {
-    let (isTold, seen) = (Guarded(false), Guarded<Int?>(nil))
-    let observation = EFStorageFailure.observe { failure in
-      guard failure.key == key else { return }
-      let wasTold = isTold { isTold in
-        defer { isTold = true }
-        return isTold
-      }
-      if wasTold { return }
-      let number = settings[property]
-      seen { $0 = number }
-      settings[property] = value
-    }
-    body()
-    observation.cancel()
-    return seen.current
-  }
-
   /// Failures are reported after the setter, because exclusive access forbids other uses during it.
-  @Test(arguments: FailingSettings.Property.allCases, [false, true])
-  func anObserverOfAFailureMayUseTheProperty(_ property: FailingSettings.Property, isRead: Bool) throws {
+  @Test(arguments: FailingSettings.reads.indices, [false, true])
+  func anObserverOfAFailureMayUseTheProperty(_ property: Int, isRead: Bool) throws {
     let key = "observed \(property) \(isRead)"
+    let (read, write) = (FailingSettings.reads[property], FailingSettings.writes[property])
     let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
     let cache = try directory.cache()
     if isRead { try cache.set("text", forKey: key) }
     let settings = FailingSettings(key, cache, temporary.defaults)
     if !isRead { try cache.close() }
-    let seen = using(property, of: settings, key, setting: 3) {
-      if isRead { _ = settings[property] } else { settings[property] = 1 }
+    let (isNotified, seen) = (Guarded(false), Guarded<Int?>(nil))
+    let observation = EFStorageFailure.observe { failure in
+      // Only the first failure counts.
+      if failure.key != key || isNotified.current { return }
+      isNotified { $0 = true }
+      let value = read(settings)
+      seen { $0 = value }
+      write(settings, 3)
     }
-    #expect(seen == 0)
+    if isRead { _ = read(settings) } else { write(settings, 1) }
+    observation.cancel()
+    #expect(seen.current == 0)
     if isRead {
-      #expect(settings[property] == 3)
+      #expect(read(settings) == 3)
       #expect(try cache.value(FailingSettings.Size.self, forKey: key) == FailingSettings.Size(points: 3))
     } else {
-      // The write that began first finishes last.
-      #expect(settings[property] == (property == .member ? 0 : 1))
+      // The write that began first finishes last. Nothing else has the content of a closed cache.
+      #expect(read(settings) == (property == 2 ? 0 : 1))
     }
   }
 
@@ -176,37 +151,31 @@ struct CompositionTests {
     #expect(try cache.value(forKey: "first") == (isAskedFor ? "old" : nil))
   }
 
-  private static func backfilling(
-    _ cache: LMDBCache
-  ) -> EFStorageComposition<EFStorageLMDBCache<HookedText>, EFStorageLMDBCache<HookedText>, HookedText> {
-    EFStorageComposition(
-      EFStorageLMDBCache(
-        wrappedValue: HookedText(text: ""), forKey: "first", in: cache, expires: .after(.seconds(3600))),
-      EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache), backfillsFirst: true)
-  }
-
-  private static func backfilling(
-    _ cache: LMDBCache, _ temporary: TemporaryDefaults
-  ) -> EFStorageComposition<EFStorageUserDefaults<HookedText>, EFStorageLMDBCache<HookedText>, HookedText> {
-    EFStorageComposition(
-      EFStorageUserDefaults(wrappedValue: HookedText(text: ""), forKey: "first", in: temporary.defaults),
-      EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache), backfillsFirst: true)
-  }
-
   /// A backfill after a read must not overwrite a newer write.
+  private func backfills<First: EFStorage & SendableMetatype>(
+    _ cache: LMDBCache, _ first: @escaping @Sendable () -> First
+  ) throws where First.Content == HookedText {
+    try cache.set("old", forKey: "second")
+    let both = { @Sendable in
+      EFStorageComposition(
+        first(), EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache),
+        backfillsFirst: true)
+    }
+    let write: @Sendable () -> Void = { both().wrappedValue = HookedText(text: "newer") }
+    let found = HookedText.$whileConverting.withValue(write) { both().wrappedValue }
+    #expect(found.text == "old" && both().wrappedValue.text == "newer" && first().content?.text == "newer")
+  }
+
   @Test func backfillingKeepsANewerContent() throws {
     let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
     let cache = try directory.cache()
-    try cache.set("old", forKey: "second")
-    let set: @Sendable () -> Void = { Self.backfilling(cache, temporary).wrappedValue = HookedText(text: "newer") }
-    let read = HookedText.$whileConverting.withValue(set) { Self.backfilling(cache, temporary).wrappedValue }
-    #expect(read.text == "old")
-    #expect(Self.backfilling(cache, temporary).wrappedValue.text == "newer")
-    #expect(temporary.defaults.string(forKey: "first") == "newer")
-    let setCached: @Sendable () -> Void = { Self.backfilling(cache).wrappedValue = HookedText(text: "newer") }
-    let cached = HookedText.$whileConverting.withValue(setCached) { Self.backfilling(cache).wrappedValue }
-    #expect(cached.text == "old" && Self.backfilling(cache).wrappedValue.text == "newer")
-    #expect(try cache.value(String.self, forKey: "first") == "newer")
+    try backfills(cache) {
+      EFStorageUserDefaults(wrappedValue: HookedText(text: ""), forKey: "first", in: temporary.defaults)
+    }
+    try backfills(cache) {
+      EFStorageLMDBCache(
+        wrappedValue: HookedText(text: ""), forKey: "first", in: cache, expires: .after(.seconds(3600)))
+    }
   }
 
   @Test func storingWhereNothingIs() throws {

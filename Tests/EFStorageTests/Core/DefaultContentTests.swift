@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Reads and defaults during other threads' writes.
+/// Reads and defaults during other threads' writes, and what a storage refuses.
 @Suite(.serialized)
 struct DefaultContentTests {
   private struct Point: Codable, Equatable, LMDBCacheStorable, UserDefaultsStorable { var x: Int }
@@ -26,7 +26,6 @@ struct DefaultContentTests {
   private func readsBesideRemovals<Ref: EFSingleInstanceStorageReference>(
     _ reference: Ref, _ content: Ref.Content, location: SourceLocation = #_sourceLocation
   ) where Ref.Content: Equatable & Sendable, Ref: Sendable {
-    let failures = Failures(of: reference.key)
     let isDone = Guarded(false)
     concurrently(3) { thread in
       if thread == 0 {
@@ -45,21 +44,21 @@ struct DefaultContentTests {
         }
       }
     }
-    #expect(failures.all.isEmpty, sourceLocation: location)
   }
 
   @Test func readsBesideRemovals() throws {
     let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
     let (cache, defaults) = (try directory.cache(), temporary.defaults)
-    readsBesideRemovals(EFStorageUserDefaultsRef<Int>.forKey("race.int", in: defaults), 5)
-    readsBesideRemovals(EFStorageUserDefaultsRef<Point>.forKey("race.point", in: defaults), Point(x: 1))
-    readsBesideRemovals(EFStorageUserDefaultsRef<Level>.forKey("race.level", in: defaults), .high)
-    readsBesideRemovals(EFStorageUserDefaultsRef<Own>.forKey("race.own", in: defaults), Own())
-    readsBesideRemovals(EFStorageUserDefaultsRef<UUID>.forKey("race.uuid", in: defaults), UUID())
-    readsBesideRemovals(EFStorageLMDBCacheRef<Int>.forKey("race.int", in: cache), 5)
-    readsBesideRemovals(EFStorageLMDBCacheRef<Point>.forKey("race.point", in: cache), Point(x: 1))
-    readsBesideRemovals(EFStorageLMDBCacheRef<Level>.forKey("race.level", in: cache), .high)
-    readsBesideRemovals(EFStorageLMDBCacheRef<Own>.forKey("race.own", in: cache), Own())
+    let failures = Failures(of: "race")
+    readsBesideRemovals(EFStorageUserDefaultsRef<Int>.forKey("race", in: defaults), 5)
+    readsBesideRemovals(EFStorageUserDefaultsRef<Point>.forKey("race", in: defaults), Point(x: 1))
+    readsBesideRemovals(EFStorageUserDefaultsRef<Level>.forKey("race", in: defaults), .high)
+    readsBesideRemovals(EFStorageUserDefaultsRef<Own>.forKey("race", in: defaults), Own())
+    readsBesideRemovals(EFStorageLMDBCacheRef<Int>.forKey("race", in: cache), 5)
+    readsBesideRemovals(EFStorageLMDBCacheRef<Point>.forKey("race", in: cache), Point(x: 1))
+    readsBesideRemovals(EFStorageLMDBCacheRef<Level>.forKey("race", in: cache), .high)
+    readsBesideRemovals(EFStorageLMDBCacheRef<Own>.forKey("race", in: cache), Own())
+    #expect(failures.all.isEmpty)
   }
 
   /// A default must not replace another thread's write.
@@ -72,13 +71,8 @@ struct DefaultContentTests {
       concurrently(2) { thread in
         start { $0 += 1 }
         while start.current < 2 {}
-        if thread == 0 {
-          var writer = make(key, false)
-          writer.wrappedValue = 1
-        } else {
-          let property = make(key, true)
-          _ = property.wrappedValue
-        }
+        var property = make(key, thread == 1)
+        if thread == 0 { property.wrappedValue = 1 } else { _ = property.wrappedValue }
       }
       #expect(make(key, false).content == 1)
     }
@@ -95,7 +89,7 @@ struct DefaultContentTests {
     }
   }
 
-  @Test func aFailedConversionChangesNothingAndASuccessfulReadEndsTheFailure() throws {
+  @Test func aSuccessfulReadEndsTheFailure() throws {
     struct Refusing: Codable, LMDBCacheStorable {
       var isRefused = false
       func encode(to encoder: any Encoder) throws {
@@ -108,15 +102,12 @@ struct DefaultContentTests {
     }
     let failures = Failures(of: "refusing")
     let cache = try TemporaryDirectory().cache()
-    let property = EFStorageLMDBCache(wrappedValue: Refusing(isRefused: false), forKey: "refusing", in: cache)
-    let reference = property.projectedValue
+    let reference = EFStorageLMDBCacheRef<Refusing>.forKey("refusing", in: cache)
     reference.content = Refusing(isRefused: false)
-    property.wrappedValue = Refusing(isRefused: true)
-    #expect(reference.lastFailure?.kind == .conversion)
-    #expect(!property.wrappedValue.isRefused && reference.lastFailure == nil)
-    #expect(throws: EFStorageFailure.self) { try reference.storeContent(Refusing(isRefused: true)) }
+    reference.content = Refusing(isRefused: true)
     #expect(reference.lastFailure?.kind == .conversion)
     #expect(reference.content?.isRefused == false && reference.lastFailure == nil)
+    #expect(throws: EFStorageFailure.self) { try reference.storeContent(Refusing(isRefused: true)) }
     #expect(failures.kinds == [.conversion, .conversion])
   }
 
@@ -126,11 +117,11 @@ struct DefaultContentTests {
     let temporary = TemporaryDefaults()
     let cached = EFStorageLMDBCacheRef<Int??>.forKey("nested", in: cache)
     let kept = EFStorageUserDefaultsRef<Int??>.forKey("nested", in: temporary.defaults)
-    cached.content = .some(.some(1))
-    kept.content = .some(.some(1))
-    // It would be read as the outer nil.
-    cached.content = .some(.some(.none))
-    kept.content = .some(.some(.none))
+    // The inner nil would be read as the outer one.
+    for content in [Int??.some(1), .some(.none)] {
+      cached.content = .some(content)
+      kept.content = .some(content)
+    }
     #expect(failures.kinds == [.conversion, .conversion])
     #expect(cached.content == .some(.some(.some(1))) && kept.content == .some(.some(.some(1))))
     cached.content = .some(.none)
@@ -141,7 +132,6 @@ struct DefaultContentTests {
     #expect(failures.kinds == [.conversion, .conversion, .conversion])
     let cachedEntries = EFStorageLMDBCacheRef<[String: Int?]>.forKey("entries", in: cache)
     cachedEntries.content = ["a": 1, "b": nil]
-    #expect(cachedEntries.content == ["a": 1, "b": nil])
     cache.memory.removeAll()
     #expect(cachedEntries.content == ["a": 1, "b": nil])
   }

@@ -2,6 +2,7 @@ import EFStorageLMDBCache
 import Foundation
 @testable import LMDBCaching
 import Observation
+import Storez
 import TestSupport
 import Testing
 
@@ -119,9 +120,6 @@ struct ReferenceTests {
     #expect(try brief.update { $0 = "text" } == "text" && brief.wrappedValue == "text")
     clock.advance(by: .seconds(11))
     #expect(brief.wrappedValue == "none")
-    let nowhere = EFStorageLMDBCacheRef<Int>.forKey("key", in: nil)
-    _ = Failures()
-    #expect(throws: EFStorageFailure.self) { try nowhere.update { $0 = 1 } }
     let itself = EFStorageLMDBCacheRef<Int>.forKey("self", in: cache)
     let error = #expect(throws: CacheError.self) { try itself.update { _ in try cache.increment(forKey: "self") } }
     #expect(error?.code == .recursiveUpdate)
@@ -137,11 +135,18 @@ struct ReferenceTests {
 
   struct Point: Codable, Sendable, LMDBCacheStorable { var x: Int }
 
-  @Test func updatesOfTwoProcessesAreAllThere() throws {
+  @Test func anotherProcessWrites() throws {
     let process = try ChildProcess(
       "EFStorageTestProcess", ["serve-cache", directory.url.appendingPathComponent("cache").path])
-    let count = EFStorageLMDBCache(wrappedValue: 0, forKey: "count", in: cache)
     #expect(process.run("get") == "default")
+    // Its write comes after the check, and stays.
+    let reference = EFStorageLMDBCacheRef<String>.forKey("shared", in: cache)
+    let isStored = try reference.storeContentIfAbsent {
+      #expect(process.run("set theirs") == "done")
+      return "mine"
+    }
+    #expect(!isStored && reference.content == "theirs")
+    let count = EFStorageLMDBCache(wrappedValue: 0, forKey: "count", in: cache)
     process.send("add 200")
     for _ in 0..<200 { try count.update { $0 += 1 } }
     #expect(process.readLine() == "done")
@@ -184,11 +189,52 @@ struct ReferenceTests {
     #expect(throws: EFStorageFailure.self) { try reference.storeContentIfAbsent { 1 } }
     #expect(reference.content == nil && failures.kinds == [.loading, .storage, .storage, .loading])
     #expect(reference.lastFailure?.kind == .loading)
+    #expect(throws: EFStorageFailure.self) { try reference.update { $0 = 1 } }
     var contents = reference.values.makeAsyncIterator()
     await #expect(throws: EFStorageFailure.self) { try await contents.next() }
-    let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "nowhere", in: nil)
-    #expect(property.wrappedValue == 5)
-    #expect(throws: EFStorageFailure.self) { try property.loadContent() }
+    #expect(EFStorageLMDBCache(wrappedValue: 5, forKey: "nowhere", in: nil).wrappedValue == 5)
+  }
+
+  /// A cache that was rebuilt after damage has lost its contents. A sound one reports nothing.
+  @Test func aReferenceReportsThatItsContentIsLost() throws {
+    let (key, other) = ("lost \(UUID())", "default \(UUID())")
+    let (failures, others) = (Failures(of: key), Failures(of: other))
+    for key in [key, other] { EFStorageLMDBCache(wrappedValue: 0, forKey: key, in: cache).wrappedValue = 42 }
+    try cache.close()
+    #expect(failures.all.isEmpty && others.all.isEmpty)
+    let file = directory.url.appendingPathComponent("cache/data.mdb")
+    try Data(contentsOf: file).prefix(9_000).write(to: file)
+    let rebuilt = try directory.cache()
+    let reference = EFStorageLMDBCacheRef<Int>.forKey(key, in: rebuilt)
+    #expect(failures.kinds == [.loss])
+    #expect(reference.content == nil && reference.lastFailure?.kind == .loss)
+    #expect((reference.lastFailure?.underlying as? CacheError)?.code == .rebuilt)
+    reference.content = 1
+    #expect(reference.lastFailure == nil && reference.content == 1 && failures.kinds == [.loss])
+    // A default is not stored silently either.
+    let wrapper = EFStorageLMDBCache(wrappedValue: 7, forKey: other, in: rebuilt, persistDefaultContent: true)
+    #expect(try others.kinds == [.loss] && wrapper.wrappedValue == 7 && rebuilt.value(Int.self, forKey: other) == 7)
+    try rebuilt.close()
+  }
+
+  /// Typed keys, and properties that name no cache, share one that cache cleaners leave alone. Uses a child process,
+  /// because the folder is looked up once.
+  @Test func theDefaultsOfAnApplicationAreOneCache() async {
+    await #expect(processExitsWith: .success) {
+      let directory = try TemporaryDirectory()
+      setenv("XDG_DATA_HOME", directory.url.path, 1)
+      setenv("HOME", directory.url.path, 1)
+      let visits = Key<GlobalNamespace, Int>(id: "visits", defaultValue: 0)
+      let property = EFStorageLMDBCacheRef<Int>.forKey("visits")
+      property.content = 1
+      let (store, other) = (try LMDBStore(), try LMDBStore(name: "other"))
+      #expect(store.cache.directory.path.contains(directory.url.lastPathComponent))
+      #expect(store.get(visits) == 1)
+      store.set(visits, value: 2)
+      other.set(visits, value: 3)
+      #expect(other.cache.directory.lastPathComponent == "other")
+      #expect(property.content == 2 && other.get(visits) == 3 && store.get(visits) == 2)
+    }
   }
 
   @Test func defaultCacheCanBeSet() throws {

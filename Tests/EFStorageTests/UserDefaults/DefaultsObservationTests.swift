@@ -13,12 +13,13 @@ import Testing
   ) -> EFStorageUserDefaultsRef<Content> { .forKey(key, in: temporary.defaults) }
 
   /// Returns after all observers have been notified twice.
-  private func twoLooksLater() async {
-    var looks = DefaultsFeed.shared.watch("look").makeAsyncIterator()
+  private func twoPollsLater() async throws {
+    var polls = reference(Int.self, "polled").values.makeAsyncIterator()
+    _ = try await polls.next()
     for number in 0..<2 {
       // Bypasses the references, so only polling finds it.
-      temporary.defaults.set(number, forKey: "look")
-      _ = await looks.next()
+      temporary.defaults.set(number, forKey: "polled")
+      #expect(try await polls.next() == number)
     }
   }
 
@@ -48,33 +49,30 @@ import Testing
     try await task.value
   }
 
-  /// Includes writes that bypass the references or use another object of the suite.
+  /// Includes writes that bypass the references, use another object of the suite, or come from another process.
   @Test func whatIsWrittenPastTheReferencesIsSeen() async throws {
-    let reference = reference(String.self)
+    let reference = reference(Int.self)
     var values = reference.values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
-    for text in ["a", "b", "c"] {
-      temporary.defaults.set(text, forKey: "key")
-      #expect(try await values.next() == text)
+    for number in 1...3 {
+      temporary.defaults.set(number, forKey: "key")
+      #expect(try await values.next() == number)
     }
     let other = try #require(UserDefaults(suiteName: temporary.suite))
-    other.set("d", forKey: "key")
-    #expect(try await values.next() == "d")
+    other.set(4, forKey: "key")
+    #expect(try await values.next() == 4)
     temporary.defaults.removeObject(forKey: "key")
     #expect(try await values.next() == .some(nil))
+    var changing = self.reference(Int.self, "changing").values.makeAsyncIterator()
+    #expect(try await changing.next() == .some(nil))
+    let writer = try ChildProcess("EFStorageTestProcess", ["serve-defaults", temporary.suite])
+    #expect(writer.run("set 5") == "set 5" && writer.end() == .exit(0))
+    // A change through a reference rereads the file.
+    reference.content = 1
+    #expect(try await changing.next() == 5)
   }
 
-  /// A change through a reference rereads the file.
-  @Test func whatAnotherProcessWritesIsSeen() async throws {
-    var values = reference(Int.self, "int").values.makeAsyncIterator()
-    #expect(try await values.next() == .some(nil))
-    let writer = try ChildProcess("EFStorageTestProcess", ["write-defaults", temporary.suite])
-    try #require(writer.end() == .exit(0))
-    reference(Int.self, "another").content = 1
-    #expect(try await values.next() == Int.max)
-  }
-
-  @Test func aContentThatIsNoNumberIsToldOnce() async throws {
+  @Test func aContentThatIsNoNumberIsSeenOnce() async throws {
     let reference = reference(Double.self)
     reference.content = .nan
     let seen = Guarded<[Double?]>([])
@@ -85,14 +83,14 @@ import Testing
       }
     }
     #expect(try await becomesTrue(within: .seconds(600)) { !seen.current.isEmpty })
-    await twoLooksLater()
+    try await twoPollsLater()
     reference.content = .nan
     reference.content = 1
     try await task.value
     #expect(seen.current.count == 2 && seen.current.first??.isNaN == true && seen.current.last == 1)
   }
 
-  @Test func whatCannotBeReadIsToldOfAndWaitedOut() async throws {
+  @Test func whatCannotBeReadIsThrown() async throws {
     let failures = Failures(of: "key")
     temporary.defaults.set("text", forKey: "key")
     let reference = reference(Int.self)
@@ -116,7 +114,7 @@ import Testing
     return flag
   }
 
-  @Test(arguments: ["reference", "defaults", "removal"]) func whoReadsItIsTold(_ what: String) async throws {
+  @Test(arguments: ["reference", "defaults", "removal"]) func aTrackedReadIsNotified(_ what: String) async throws {
     let reference = reference(Int.self)
     reference.content = 1
     let observed = observed()
@@ -134,87 +132,69 @@ import Testing
     #expect(observed.wrappedValue == 3)
   }
 
-  /// Observation starts when the closure ends, after others have seen the change.
-  @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
+  /// Observation starts when the closure ends, so a change during it notifies afterwards.
+  @Test(arguments: [1, 70]) func whatChangesDuringATrackedRead(_ count: Int) async throws {
     let reference = reference(Int.self)
     reference.content = 0
     let observed = observed()
-    let (change, isRead, areOthersTold) = (Guarded(false), Guarded(false), Guarded(false))
-    let latest = Guarded<Guarded<Bool>?>(nil)
-    /// Runs on another thread, outside this one's tracking.
-    @Sendable func changedForAnother() -> Guarded<Bool> {
-      onThread(stack: 1 << 20) {
-        let flag = Guarded(false)
-        withObservationTracking {
-          _ = observed.wrappedValue
-        } onChange: {
-          flag { $0 = true }
-        }
-        return flag
-      }
-    }
+    let (change, isRead) = (Guarded(false), Guarded(false))
     inBackground(DispatchGroup()) {
       withObservationTracking {
         _ = observed.wrappedValue
         for number in 1...count {
-          let other = changedForAnother()
+          // Another thread's tracking sees each change first.
+          let other = onThread(stack: 1 << 20) {
+            let flag = Guarded(false)
+            withObservationTracking {
+              _ = observed.wrappedValue
+            } onChange: {
+              flag { $0 = true }
+            }
+            return flag
+          }
           reference.content = number
-          if !eventually(within: .seconds(300), { other.current }) { return }
+          if !eventually(within: .seconds(300), { other.current }) {
+            Issue.record("\(number) was not seen")
+            break
+          }
         }
-        let last = changedForAnother()
-        latest { $0 = last }
-        areOthersTold { $0 = true }
       } onChange: {
         change { $0 = true }
       }
       isRead { $0 = true }
     }
     #expect(try await becomesTrue(within: .seconds(600)) { isRead.current })
-    #expect(areOthersTold.current)
     #expect(try await becomesTrue(within: .seconds(600)) { change.current })
-    // Trackers that already know are not notified.
-    #expect(latest.current?.current == false)
   }
 
-  @Test func othersAreNoneOfIt() async throws {
+  @Test func otherKeysDoNotNotify() async throws {
     let reference = reference(Int.self)
     reference.content = 1
     let observed = observed()
     let change = changed { _ = observed.wrappedValue }
     for number in 0..<100 { self.reference(Int.self, "key\(number)").content = number }
     reference.content = 1
-    await twoLooksLater()
+    try await twoPollsLater()
     #expect(!change.current)
   }
 
   // MARK: Ends
 
-  @Test func itGoesWhenNobodyHasIt() async throws {
+  @Test func aReleasedPropertyIsNotWatched() async throws {
     let key = UUID().uuidString
-    let reference = reference(Int.self, key)
     do {
       let observed = observed(key)
-      reference.content = 1
-      #expect(DefaultsFeed.shared.isWatched(key))
-      #expect(observed.wrappedValue == 1)
+      #expect(DefaultsFeed.shared.isWatched(key) && observed.wrappedValue == -1)
     }
     #expect(try await becomesTrue(within: .seconds(600)) { !DefaultsFeed.shared.isWatched(key) })
-  }
-
-  /// Uses a separate feed, because other tests observe the shared one.
-  @Test func nobodyLooksWhereNobodyWatches() {
+    // Polling ends with the last watcher. Other tests use the shared feed.
     let feed = DefaultsFeed()
-    #expect(!feed.isLooking)
-    for _ in 0..<3 {
-      var first: AsyncStream<Void>? = feed.watch("first")
-      var second: AsyncStream<Void>? = feed.watch("second")
-      #expect(feed.isLooking && feed.isWatched("first") && feed.isWatched("second"))
-      withExtendedLifetime(first) {}
-      first = nil
-      #expect(feed.isLooking && !feed.isWatched("first") && feed.isWatched("second"))
-      withExtendedLifetime(second) {}
-      second = nil
-      #expect(!feed.isLooking && !feed.isWatched("second"))
+    for _ in 0..<2 {
+      var watch: AsyncStream<Void>? = feed.watch("key")
+      #expect(feed.isLooking)
+      withExtendedLifetime(watch) {}
+      watch = nil
+      #expect(!feed.isLooking)
     }
   }
 }

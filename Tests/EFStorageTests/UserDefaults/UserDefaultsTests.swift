@@ -38,24 +38,11 @@ struct UserDefaultsTests {
   @Test func replacedDefaultsAndHooks() throws {
     let directory = try TemporaryDirectory()
     let process = try ChildProcess("EFStorageTestProcess", ["replacements", directory.url.path])
-    #expect(process.readRemaining() == ["replaced"])
-  }
-
-  @Test func failedConversionChangesNothing() throws {
-    final class Alien: NSObject, NSCoding, AsIsUserDefaultsStorable {
-      override init() {}
-      required init?(coder: NSCoder) {}
-      func encode(with coder: NSCoder) {}
-      func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success(self) }
-      static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Self? { nil }
-    }
-    let temporary = TemporaryDefaults()
-    temporary.defaults.set("there", forKey: "alien")
-    let failures = Failures(of: "alien")
-    // Foundation on Linux would end the process.
-    EFStorageUserDefaultsRef<Alien>.forKey("alien", in: temporary.defaults).content = Alien()
-    #expect(failures.kinds == [.conversion])
-    #expect(temporary.defaults.string(forKey: "alien") == "there")
+    #expect(
+      process.readRemaining() == [
+        "cache, defaults, nothing", "defaults, cache",
+        "defaults conversion, defaults load, cache conversion, cache load, cache storage",
+      ])
   }
 
   #if !canImport(Darwin)
