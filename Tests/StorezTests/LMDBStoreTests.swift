@@ -14,42 +14,23 @@ struct LMDBStoreTests {
 
   struct Note: Codable, Equatable, Sendable, LMDBCacheStorable { var text: String }
 
-  @Test func theyOutliveTheProcess() throws {
-    store.set(Kittens.tom, value: 1)
-    store.set(Cats.lion, value: "Aslan")
-    let key = Key<Animals, Words?>(id: "words", defaultValue: nil)
-    store.set(key, value: Words("a", "b"))
-    try cache.close()
-    let reopened = LMDBStore(cache: try TemporaryCache.open(temporary.url))
-    #expect(reopened.get(Kittens.tom) == 1)
-    #expect(reopened.get(Cats.lion) == "Aslan")
-    #expect(reopened.get(key) == Words("a", "b"))
-    try reopened.cache.close()
-  }
-
   @Test func aNamespaceIsARange() throws {
     store.set(Animals.count, value: 1)
     store.set(Cats.lion, value: "Aslan")
     store.set(Kittens.tom, value: 2)
     store.set(Weather.temperature, value: 3)
     try cache.set(0, forKey: "animalsx")
-    #expect(store.count(in: Animals.self) == 3)
-    #expect(store.count(in: Cats.self) == 2)
-    #expect(store.count(in: GlobalNamespace.self) == 5)
+    #expect(store.count(in: Animals.self) == 3 && store.count(in: GlobalNamespace.self) == 5)
     #expect(store.entries(in: Cats.self).map(\.key) == ["animals:cats:kittens:tom", "animals:cats:lion"])
     store.removeAll(in: Cats.self)
-    #expect(store.count(in: Animals.self) == 1)
-    #expect(store.get(Cats.lion) == nil)
-    #expect(store.get(Animals.count) == 1)
+    #expect(store.count(in: Animals.self) == 1 && store.get(Cats.lion) == nil && store.get(Animals.count) == 1)
     // The cache takes keys too.
     #expect(try cache.contains(Animals.count) && !cache.contains(Cats.lion))
     try cache.set(nil, forKey: Cats.lion)
     try cache.removeValue(forKey: Weather.temperature)
     #expect(store.get(Weather.temperature) == 0)
-    store.set(Weather.temperature, value: 3)
     store.removeAll(in: Animals.self)
-    #expect(store.count(in: GlobalNamespace.self) == 2)
-    #expect(try cache.contains("animalsx"))
+    #expect(try cache.count == 1 && cache.contains("animalsx"))
     store.clear()
     #expect(try cache.count == 0)
   }

@@ -1,7 +1,6 @@
 import Foundation
 import LMDBCaching
 import Storez
-import TestSupport
 import Testing
 
 struct MigrationTests {
@@ -149,103 +148,42 @@ struct MigrationTests {
   }
 
   @Test func whatIsSkippedOrFailsStays() throws {
-    store.defaults.set("old", forKey: "old")
-    store.migrate([UserDefaultsStore.Migration(to: Weather.city, from: "old") { _ in nil }])
-    #expect(store.defaults.string(forKey: "old") == "old")
-    #expect(store.get(Weather.city) == nil)
     let words = Key<Weather, Words?>(id: "words", defaultValue: nil)
-    let error = #expect(throws: StorezFailure.self) {
+    store.defaults.set("old", forKey: "old")
+    store.migrate([.init(to: words, from: "old") { _ in nil }])
+    #expect(store.defaults.string(forKey: "old") == "old" && store.get(words) == nil)
+    var error = #expect(throws: StorezFailure.self) {
       try store.throwing { $0.migrate([.init(to: words, from: "old") { _ in Words("with;semicolon") }]) }
     }
-    #expect(error?.code == .encoding)
-    #expect(store.defaults.string(forKey: "old") == "old")
-    store.migrate([UserDefaultsStore.Migration(to: words, from: "old") { ($0 as? String).map { Words($0) } }])
+    #expect(error?.code == .encoding && store.defaults.string(forKey: "old") == "old")
+    store.migrate([.init(to: words, from: "old") { ($0 as? String).map { Words($0) } }])
     #expect(store.get(words) == Words("old"))
-  }
-
-  @Test func anObjectAndAnInPlaceMigration() {
-    store.defaults.set("text", forKey: "weather:object")
-    let object = Key<Weather, NSDate?>(id: "object", defaultValue: nil)
-    let migration = UserDefaultsStore.Migration(to: object, from: "weather:object") { _ in
-      NSDate(timeIntervalSinceReferenceDate: 1)
-    }
-    #expect(throws: Never.self) { try store.throwing { $0.migrate([migration]) } }
-    #expect(store.get(object) == NSDate(timeIntervalSinceReferenceDate: 1))
-    // It is readable now.
-    store.set(object, value: NSDate(timeIntervalSinceReferenceDate: 2))
-    store.migrate([migration])
-    #expect(store.get(object) == NSDate(timeIntervalSinceReferenceDate: 2))
-  }
-
-  @Test func otherTypesOfACache() throws {
     let temporary = try TemporaryCache()
-    let (cache, store) = (temporary.cache, temporary.store)
-    try cache.set(8, forKey: "old")
-    let words = Key<Weather, Words?>(id: "words", defaultValue: nil)
-    store.migrate([.init(to: words, from: "old", as: Int.self) { Words("number", String($0)) }])
-    #expect(store.get(words) == Words("number", "8"))
-    let date = Key<Weather, NSDate?>(id: "date", defaultValue: nil)
-    try cache.set(9, forKey: "old")
-    store.migrate([.init(to: date, from: "old", as: Int.self) { NSDate(timeIntervalSinceReferenceDate: Double($0)) }])
-    #expect(store.get(date) == NSDate(timeIntervalSinceReferenceDate: 9))
-    // A value that is not a number stays.
-    try cache.set("text", forKey: "old")
+    try temporary.cache.set("text", forKey: "old")
     let city = LMDBStore.Migration(to: Weather.city, from: "old", as: Int.self) { String($0) }
-    let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.migrate([city]) } }
-    #expect(error?.code == .storage)
-    #expect(try cache.value(String.self, forKey: "old") == "text")
-    #expect(store.get(Weather.city) == nil)
+    error = #expect(throws: StorezFailure.self) { try temporary.store.throwing { $0.migrate([city]) } }
+    #expect(error?.code == .storage && temporary.store.get(Weather.city) == nil)
+    #expect(try temporary.cache.value(String.self, forKey: "old") == "text")
   }
 
-  #if !canImport(Darwin)
-    /// A text that runs a hook during its decoding.
-    struct HookedText: Codable, Sendable {
-      static let whileDecoding = Guarded<(@Sendable () -> Void)?>(nil)
-
-      var text: String
-
-      init(_ text: String) { self.text = text }
-
-      init(from decoder: any Decoder) throws {
-        Self.whileDecoding.current?()
-        text = try decoder.singleValueContainer().decode(String.self)
-      }
-
-      func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-      }
-    }
-
-    /// Decoding may open other defaults, and wait for their openers or writers, so no lock that those need is held.
-    @Test func otherDefaultsAreOpenedWhileTheOldValueIsRead() throws {
-      let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
-      try FileManager.default.createDirectory(atPath: configuration, withIntermediateDirectories: true)
-      let (areOpened, suites) = (Guarded<[Bool]>([]), Guarded<[String]>([]))
-      defer {
-        for suite in suites.current {
-          for name in ["\(suite).plist", ".\(suite).plist.copy"] {
-            try? FileManager.default.removeItem(atPath: "\(configuration)/\(name)")
-          }
-        }
-      }
-      HookedText.whileDecoding { hook in
-        hook = {
-          let suite = "storez-test-" + UUID().uuidString
-          suites { $0.append(suite) }
-          // Opening a damaged file takes the same path as writing one.
-          let isThere = FileManager.default.createFile(atPath: "\(configuration)/\(suite).plist", contents: Data())
-          let isOpened = finishes { _ = UserDefaultsStore(suite: suite) }
-          areOpened { $0.append(isThere && isOpened) }
-        }
-      }
-      let key = Key<Weather, HookedText>(id: "hooked", defaultValue: HookedText(""))
-      store.defaults.set(Data("[7]".utf8), forKey: key.stringValue)
-      store.migrate([UserDefaultsStore.Migration(to: key, from: key.stringValue) { _ in HookedText("seven") }])
-      HookedText.whileDecoding { $0 = nil }
-      // Before the closure, after it, and before the write.
-      #expect(areOpened.current.count > 2 && areOpened.current.allSatisfy { $0 })
-      #expect(store.get(key).text == "seven")
-    }
-  #endif
+  @Test func objectsAndConversions() throws {
+    let object = Key<Weather, NSDate?>(id: "object", defaultValue: nil)
+    let (first, second) = (NSDate(timeIntervalSinceReferenceDate: 1), NSDate(timeIntervalSinceReferenceDate: 2))
+    let migration = UserDefaultsStore.Migration(to: object, from: "weather:object") { _ in first }
+    store.defaults.set("text", forKey: "weather:object")
+    #expect(throws: Never.self) { try store.throwing { $0.migrate([migration]) } }
+    #expect(store.get(object) == first)
+    // It is readable now, so another migration leaves it.
+    store.set(object, value: second)
+    store.migrate([migration])
+    #expect(store.get(object) == second)
+    let temporary = try TemporaryCache()
+    let words = Key<Weather, Words?>(id: "words", defaultValue: nil)
+    for name in ["number", "date"] { try temporary.cache.set(8, forKey: name) }
+    temporary.store.migrate([
+      .init(to: words, from: "number", as: Int.self) { Words("number", String($0)) },
+      .init(to: object, from: "date", as: Int.self) { _ in first },
+    ])
+    #expect(temporary.store.get(words) == Words("number", "8") && temporary.store.get(object) == first)
+  }
 }

@@ -3,7 +3,7 @@ import Storez
 import TestSupport
 import Testing
 
-// The code of the original's README, with two renames from the migration note: `joinWithSeparator` is
+// The code of the original's README and blog post, with two renames from the migration note: `joinWithSeparator` is
 // `joined(separator:)`, and NSNotificationCenter is NotificationCenter.
 
 private final class WeatherService {
@@ -58,28 +58,46 @@ private struct MyKey<G: Namespace, V>: KeyType {
   }
 }
 
+/// The post's spelling of a conversion.
+private struct Converted: Equatable, UserDefaultsConvertible {
+  var strings: [String]
+
+  typealias UnderlyingType = NSString
+
+  static func decode(value: UnderlyingType) -> Converted? {
+    Converted(strings: String(describing: value).components(separatedBy: ";"))
+  }
+
+  var encode: UnderlyingType? { NSString(string: strings.joined(separator: ";")) }
+}
+
+private enum Mode: Int, UserDefaultsConvertible {
+  case day, night
+
+  static func decode(value: NSNumber) -> Mode? { Mode(rawValue: value.intValue) }
+  var encode: NSNumber? { NSNumber(value: rawValue) }
+}
+
+/// Implements neither spelling.
+private struct Empty: UserDefaultsConvertible {
+  typealias UserDefaultsType = NSString
+}
+
 struct ReadmeTests {
   let suite = TemporarySuite()
+  var store: UserDefaultsStore { suite.store }
 
-  @Test func values() {
-    let service = WeatherService(store: suite.store)
+  @Test func valuesAndNames() {
+    let service = WeatherService(store: store)
     #expect(service.temperature == 0)
     service.weatherUpdate(temperature: 21)
     #expect(service.temperature == 21)
-
-    let store = suite.store
-    let key = Key<GlobalNamespace, Int?>(id: "key", defaultValue: nil)
-    store.set(key, value: 8)
-    #expect(store.get(key) == 8)
-    store.clear()
-    #expect(store.get(key) == nil)
     let nonnull = Key<GlobalNamespace, String>(id: "nonnull", defaultValue: "!")
     #expect(store.get(nonnull).isEmpty == false)
     store.set(nonnull, value: "")
     #expect(store.get(nonnull).isEmpty == true)
-  }
-
-  @Test func names() {
+    store.clear()
+    #expect(store.get(nonnull) == "!")
     let kingdom = Key<Zoo, Void?>(id: "mammals", defaultValue: nil)
     #expect(kingdom.stringValue == "animals:mammals")
     let cat = Key<BigCats, Void?>(id: "lion", defaultValue: nil)
@@ -89,7 +107,6 @@ struct ReadmeTests {
   }
 
   @Test func customObjects() {
-    let store = suite.store
     let customObject = CustomObject(
       strings: ["fill", "in", "the"]
     )
@@ -105,7 +122,19 @@ struct ReadmeTests {
     #expect(store.get(CustomValue)?.strings.joined(separator: " ") == "fill in the blank!")
   }
 
-  @Test func aKeyOfOnesOwn() {
+  @Test func conversions() {
+    let key = Key<GlobalNamespace, Converted?>(id: "converted", defaultValue: nil)
+    store.set(key, value: Converted(strings: ["fill", "in"]))
+    #expect(store.get(key) == Converted(strings: ["fill", "in"]))
+    let mode = Key<GlobalNamespace, Mode>(id: "mode", defaultValue: .day)
+    #expect(store.get(mode) == .day)
+    store.set(mode, value: .night)
+    #expect(store.get(mode) == .night)
+    let empty = Key<GlobalNamespace, Empty?>(id: "empty", defaultValue: nil)
+    #expect(throws: StorezFailure.self) { try store.throwing { $0.set(empty, value: Empty()) } }
+  }
+
+  @Test func aCustomKey() {
     let name = "notified-" + UUID().uuidString
     let key = MyKey<GlobalNamespace, Int>(stringValue: name, defaultValue: 0)
     let count = Guarded(0)
@@ -113,7 +142,7 @@ struct ReadmeTests {
       _ in
       count { $0 += 1 }
     }
-    suite.store.set(key, value: 1)
+    store.set(key, value: 1)
     CacheStore().set(key, value: 1)
     #expect(count.current == 2)
     NotificationCenter.default.removeObserver(observer)
