@@ -11,17 +11,14 @@ import Testing
     var notes: [String: String]
   }
 
-  static let texts =
-    [
-      "", "plain", "пароль", "🔐", "é", "-----BEGIN KEY-----\nMIIB\n-----END KEY-----\n", "a\nb", "a\rb", "a\r\nb", "\n",
-      "\r",
-      "a\n[2]\nsecret=forged", "[2]", "[keyring]", "secret=x", "#", "=", ";", "a\\b", "\\", "\\n", "\\q", "\\s", " ",
-      " a",
-      "a ", "  a  ", "\ta", "a\t", "a\tb", "a b", "\u{b}\u{c}", "\u{85}", "\u{a0}a\u{a0}", "\u{2028}", "\u{feff}a",
-      "\u{0}",
-      "a\u{0}", "a\u{0}\nb", "a\u{0}\u{ff}EFStorage", "%s%n", "\"quoted\"", String(repeating: "long\n", count: 5000),
-      "\u{7f}", String(decoding: 1..<32, as: UTF8.self),
-    ]
+  static let texts = [
+    "", "plain", "пароль", "🔐", "é", "-----BEGIN KEY-----\nMIIB\n-----END KEY-----\n", "a\nb", "a\rb", "a\r\nb", "\n",
+    "\r", "a\n[2]\nsecret=forged", "[2]", "[keyring]", "secret=x", "#", "=", ";", "a\\b", "\\", "\\n", "\\q", "\\s",
+    " ",
+    " a", "a ", "  a  ", "\ta", "a\t", "a\tb", "a b", "\u{b}\u{c}", "\u{85}", "\u{a0}a\u{a0}", "\u{2028}", "\u{feff}a",
+    "\u{0}", "a\u{0}", "a\u{0}\nb", "a\u{0}\u{ff}EFStorage", "%s%n", "\"quoted\"", "\u{7f}",
+    String(repeating: "long\n", count: 5000), String(decoding: 1..<32, as: UTF8.self),
+  ]
 
   @Test func everyValueOutlivesTheService() throws {
     let session = try KeyringSession(password: false)
@@ -31,18 +28,17 @@ import Testing
     // Bytes that only end like a marked secret.
     let marked = Data([0, 0xff] + Array("EFStorage".utf8))
     let blobs = [Data(), Data([0]), Data([0xff, 0xfe]), marked, marked + marked, Data("a\n".utf8) + marked]
-    func check(_ isRestarted: String) throws {
+    func check(_ time: Comment) throws {
       for (number, text) in Self.texts.enumerated() {
-        #expect(try keychain.get("text \(number)") == text, "\(isRestarted) \(number)")
-        #expect(try keychain.getData("data \(number)") == Data(text.utf8), "\(isRestarted) \(number)")
-        #expect(keychain.efStorage[dynamicMember: "account \(number)"] == accounts[number], "\(isRestarted) \(number)")
-        #expect(keychain.efStorage[dynamicMember: "string \(number)"] == text, "\(isRestarted) \(number)")
-        let attributes = try #require(try keychain.get("\(number)" + text.filter { $0 != "\0" }) { $0 })
-        #expect(attributes.data == Data(text.utf8), "\(isRestarted) \(number)")
-        #expect(attributes.label == text.filter { $0 != "\0" }, "\(isRestarted) \(number)")
-        #expect(attributes.comment == text.filter { $0 != "\0" }, "\(isRestarted) \(number)")
+        #expect(try keychain.get("text \(number)") == text, time)
+        #expect(try keychain.getData("data \(number)") == Data(text.utf8), time)
+        #expect(keychain.efStorage[dynamicMember: "account \(number)"] == accounts[number], time)
+        #expect(keychain.efStorage[dynamicMember: "string \(number)"] == text, time)
+        let name = text.filter { $0 != "\0" }
+        let attributes = try #require(try keychain.get("\(number)" + name) { $0 })
+        #expect(attributes.data == Data(text.utf8) && attributes.label == name && attributes.comment == name, time)
       }
-      for (number, blob) in blobs.enumerated() { #expect(try keychain.getData("blob \(number)") == blob) }
+      for (number, blob) in blobs.enumerated() { #expect(try keychain.getData("blob \(number)") == blob, time) }
       let values = Set(try keychain.items().compactMap { $0.data.map { String(decoding: $0, as: UTF8.self) } })
       #expect(values.isSuperset(of: Self.texts))
     }

@@ -13,26 +13,20 @@ import Testing
     keychain = session.keychain()
   }
 
-  @Test func readWhatAnotherWrote() throws {
+  @Test func anotherProcess() throws {
     let child = try ChildProcess.keychain(bus: session.address)
     let service = keychain.service
-    #expect(child.run("get \(service) k") == "nil")
     try keychain.set("от нас", key: "k")
     #expect(child.run("get \(service) k") == "от нас")
-    #expect(child.run("set \(service) k theirs") == "ok")
+    #expect(child.run("set \(service) k theirs") == "ok" && child.run("all \(service)") == "k")
     #expect(try keychain.get("k") == "theirs")
-    #expect(child.run("all \(service)") == "k")
-    #expect(child.run("remove \(service) k") == "ok")
+    #expect(child.run("remove \(service) k") == "ok" && child.run("get \(service) k") == "nil")
     #expect(try keychain.get("k") == nil)
-    #expect(child.run("all \(service)") == "")
-  }
-
-  @Test func serviceOfTheProgram() throws {
-    let child = try ChildProcess.keychain(bus: session.address)
+    // A keychain without a service uses the program's name.
     #expect(child.run("default own value") == "KeychainTestProcess")
-    let keychain = session.keychain(service: "KeychainTestProcess")
-    #expect(try keychain.get("own") == "value")
-    try keychain.remove("own")
+    let own = session.keychain(service: "KeychainTestProcess")
+    #expect(try own.get("own") == "value")
+    try own.remove("own")
   }
 
   /// A value leaked on each call would add up to 2 MB.

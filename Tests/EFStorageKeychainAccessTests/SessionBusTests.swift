@@ -5,20 +5,20 @@ import Testing
 @testable import EFStorageKeychainAccess
 
 @Suite struct SessionBusTests {
-  @Test(arguments: [
-    ("unix:path=/run/user/1000/bus", "unix:path=/run/user/1000/bus"),
-    ("autolaunch:;unix:path=/a", "unix:path=/a"),
-    ("unix:path=/a;autolaunch:scope=x;tcp:host=localhost,port=1", "unix:path=/a;tcp:host=localhost,port=1"),
-  ])
-  func variable(_ variable: String, _ address: String) throws {
-    #expect(try SessionBus.address(variable: variable, runtimeDirectory: "/nowhere") == address)
-  }
-
   /// An autolaunched bus does not count, because starting it may block.
-  @Test(arguments: ["autolaunch:", "autolaunch:;", "autolaunch:;unixexec:path=/bin/sh"])
-  func launching(_ variable: String) {
-    expectFailure(.serviceUnavailable, within: .seconds(1)) {
-      _ = try SessionBus.address(variable: variable, runtimeDirectory: nil)
+  @Test(
+    arguments: [
+      ("unix:path=/run/user/1000/bus", "unix:path=/run/user/1000/bus"),
+      ("unix:path=/a;autolaunch:scope=x;tcp:host=localhost,port=1", "unix:path=/a;tcp:host=localhost,port=1"),
+      ("autolaunch:;unix:path=/a", "unix:path=/a"), ("autolaunch:", nil), ("autolaunch:;", nil),
+      ("autolaunch:;unixexec:path=/bin/sh", nil),
+    ] as [(String, String?)])
+  func variable(_ variable: String, _ address: String?) throws {
+    func found() throws -> String { try SessionBus.address(variable: variable, runtimeDirectory: "/nowhere") }
+    if let address {
+      #expect(try found() == address)
+    } else {
+      expectFailure(.serviceUnavailable, within: .seconds(1)) { _ = try found() }
     }
   }
 
@@ -47,29 +47,27 @@ import Testing
     #expect(try keychain.get("k") == nil)
   }
 
-  /// A process without bus variables starts nothing and waits for nothing.
-  @Test func processWithoutABus() throws {
-    for environment in [[:], ["DBUS_SESSION_BUS_ADDRESS": "autolaunch:"], ["DISPLAY": ":99"]] {
-      let child = try ChildProcess.keychain(
-        environment: environment.merging(["XDG_RUNTIME_DIR": "/nowhere", "PATH": "/usr/bin:/bin"]) { $1 })
-      for command in ["set s k v", "get s k"] {
-        let words = try #require(child.run(command)).split(separator: " ")
-        #expect(words.prefix(2) == ["error", "serviceUnavailable"])
-        #expect(try #require(Int(words.last ?? "")) < 5000)
-      }
-    }
-  }
-
-  /// libsecret's file and portal backends are never used, even on request.
-  @Test func noFileBackend() throws {
+  /// A process without bus variables starts nothing and waits for nothing. libsecret's file and portal backends are
+  /// never used, even on request.
+  @Test(
+    arguments: [
+      [:], ["DBUS_SESSION_BUS_ADDRESS": "autolaunch:"], ["DISPLAY": ":99"],
+      ["SECRET_BACKEND": "file", "SECRET_FILE_TEST_PASSWORD": "x"],
+    ] as [[String: String]])
+  func processWithoutABus(_ variables: [String: String]) throws {
     let home = FileManager.default.temporaryDirectory.appendingPathComponent("home-\(UUID())")
     try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: home) }
-    let child = try ChildProcess.keychain(environment: [
-      "SECRET_BACKEND": "file", "SECRET_FILE_TEST_PATH": home.path + "/test", "SECRET_FILE_TEST_PASSWORD": "x",
-      "HOME": home.path, "XDG_DATA_HOME": home.path, "XDG_RUNTIME_DIR": "/nowhere", "PATH": "/usr/bin:/bin",
-    ])
-    #expect(child.run("set s k v")?.hasPrefix("error serviceUnavailable") == true)
+    let folders = [
+      "SECRET_FILE_TEST_PATH": home.path + "/test", "HOME": home.path, "XDG_DATA_HOME": home.path,
+      "XDG_RUNTIME_DIR": "/nowhere", "PATH": "/usr/bin:/bin",
+    ]
+    let child = try ChildProcess.keychain(environment: variables.merging(folders) { $1 })
+    for command in ["set s k v", "get s k"] {
+      let words = try #require(child.run(command)).split(separator: " ")
+      #expect(words.prefix(2) == ["error", "serviceUnavailable"])
+      #expect(try #require(Int(words.last ?? "")) < 5000)
+    }
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path) == [])
   }
 }
