@@ -49,20 +49,6 @@ import Testing
     #expect(try keychain.get("k") == "value")
   }
 
-  @Test(arguments: [SIGKILL, SIGTERM]) func endDuringAPrompt(_ signal: Int32) throws {
-    let session = try KeyringSession(services: ["org.gnome.keyring.SystemPrompter": "/bin/sleep 60"])
-    let process = try #require(session.keyring)
-    let keychain = session.keychain()
-    try keychain.set("value", key: "k")
-    try session.lock()
-    let ender = Thread {
-      usleep(300_000)
-      kill(process, signal)
-    }
-    ender.start()
-    expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
-  }
-
   /// A keyring locked at startup identifies items by digests of their attributes.
   @Test func neverUnlocked() throws {
     let session = try KeyringSession()

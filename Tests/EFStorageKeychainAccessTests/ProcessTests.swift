@@ -29,15 +29,6 @@ import Testing
     try own.remove("own")
   }
 
-  /// A value leaked on each call would add up to 2 MB.
-  @Test(.disabled(if: Sanitizer.address.isActive, "the sanitizer keeps what is freed, to see whether it is used"))
-  func noMemoryStays() throws {
-    let child = try ChildProcess.keychain(bus: session.address)
-    let growth = try #require(Int(child.run("repeat \(keychain.service) 500") ?? ""))
-    #expect(growth < 1000, "KiB")
-    try keychain.removeAll()
-  }
-
   /// Several processes create, replace and read one item, which stays one.
   @Test func storm() throws {
     let children = try (0..<4).map { _ in try ChildProcess.keychain(bus: session.address) }

@@ -53,11 +53,23 @@ import Testing
     expectTimeout(session.keychain())
   }
 
-  /// It accepts connections, and never answers.
+  /// Its socket accepts no connection.
   @Test func busThatHangs() throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())").path
-    let listener = try Listener(path)
-    defer { withExtendedLifetime(listener) {} }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer {
+      close(descriptor)
+      unlink(path)
+    }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let status = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(status == 0 && listen(descriptor, 8) == 0)
     expectTimeout(keychain("unix:path=\(path)"))
   }
 
@@ -122,24 +134,6 @@ import Testing
     expectUnavailable(keychain)
   }
 
-  /// Closing a connection releases its descriptors.
-  @Test func noDescriptorStays() throws {
-    func descriptors() throws -> Int {
-      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
-      }.filter { $0.hasPrefix("socket:") }.count
-    }
-    let session = try KeyringSession.shared.get()
-    let keychain = session.keychain()
-    let before = try descriptors()
-    for _ in 0..<100 {
-      let store = ItemStore { () throws(KeychainError) in session.address }
-      #expect(try !Keychain(keychain.options, store: store).contains("k"))
-    }
-    // Closing is asynchronous, and other tests have connections.
-    #expect(eventually { (try? descriptors()).map { $0 <= before + 40 } == true })
-  }
-
   /// Subscripts and listings report errors to the handler, and return nothing.
   @Test func failuresThatAreNotThrown() throws {
     let keychain = keychain("unix:path=/nowhere/bus")
@@ -155,32 +149,5 @@ import Testing
     #expect(keychain.allKeys() == [])
     #expect(errors.current.map(\.code) == Array(repeating: .serviceUnavailable, count: 7))
     #expect(!errors.current.contains { "\($0)".contains("top secret") })
-  }
-}
-
-/// A socket that accepts no connection.
-private final class Listener {
-  private let descriptor: Int32
-  private let path: String
-
-  init(_ path: String) throws {
-    self.path = path
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    try #require(descriptor >= 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    try #require(status == 0)
-    try #require(listen(descriptor, 8) == 0)
-  }
-
-  deinit {
-    close(descriptor)
-    unlink(path)
   }
 }

@@ -31,7 +31,6 @@ extension VaultStorable where Self: Codable {
 }
 
 extension Int: VaultStorable {}
-extension String: VaultStorable {}
 
 public class EFStorageVaultRef<Content: VaultStorable>: EFSingleInstanceStorageReference {
   public required init(

@@ -46,8 +46,8 @@ struct Settings {
   @EFStorageVault(forKey: "vault", persistDefaultContent: true)
   var vault: Int = 7
 
-  @EFStorageUserDefaults(forKey: "nobody")
-  var nobody: String?
+  @EFStorageUserDefaults(forKey: "nickname")
+  var nickname: String?
 }
 
 extension EFStorageVault where Content == Int {
@@ -83,9 +83,9 @@ struct UsageTests {
     #expect(settings.isNewUser == false)
     settings.isNewUser = true
     #expect(settings.isNewUser)
-    #expect(settings.nobody == nil)
-    settings.nobody = "somebody"
-    #expect(settings.nobody == "somebody")
+    #expect(settings.nickname == nil)
+    settings.nickname = "somebody"
+    #expect(settings.nickname == "somebody")
     #expect(Vault.efStorage.vault as Int? == 7)
   }
 
@@ -100,16 +100,16 @@ struct UsageTests {
 
   @Test func members() {
     let someReference: EFStorageUserDefaultsRef<String> = UserDefaults.efStorage.someKey
-    let same = EFStorageUserDefaultsRef<String>.forKey("someKey")
-    #expect(someReference === same)
+    #expect(someReference === EFStorageUserDefaultsRef<String>.forKey("someKey"))
     UserDefaults.efStorage.someKey = "OwO"
-    #expect(someReference.content == "OwO")
+    #expect(someReference.content == "OwO" && someReference.count == 3)
     #expect(UserDefaults.efStorage.someKey as String? == "OwO")
     UserDefaults.standard.efStorage.anotherKey = false
     let reference: EFStorageUserDefaultsRef<Bool> = UserDefaults.standard.efStorage.anotherKey
     #expect(reference.content == false)
-    #expect(reference === EFStorageUserDefaultsRef<Bool>.forKey("anotherKey", in: UserDefaults.standard))
-    #expect(someReference.count == 3)
+    let string = EFStorageUserDefaultsRef<NSString>.forKey("nsString")
+    string.content = "WOW"
+    #expect(string.string == "WOW")
   }
 
   @Test func migration() {
@@ -135,13 +135,5 @@ struct UsageTests {
     defer { Vault.isAvailable = true }
     let without: EFStorageVaultRef<Int> = Vault.efStorage.number
     #expect(without.content == nil && without !== inVault)
-  }
-
-  @Test func strings() {
-    let reference = EFStorageUserDefaultsRef<NSString>.forKey("nsString")
-    reference.content = "WOW"
-    #expect(reference.string == "WOW")
-    reference.content = nil
-    #expect(reference.string == nil)
   }
 }

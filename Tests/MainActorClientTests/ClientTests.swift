@@ -69,20 +69,17 @@ class Person: Mappable {
   @Test func aCache() async throws {
     let cache = try LMDBCache.temporary()
     try cache.set(Profile(name: "Ada"), forKey: "user:42", expires: .after(.seconds(3_600)))
-    #expect(try cache.value(Profile.self, forKey: "user:42")?.name == "Ada")
     #expect(
       try await cache.value(Profile.self, forKey: "user:43") { _ in try await self.load("Grace") }.name == "Grace")
-    #expect(try cache.increment(forKey: "visits") == 1)
     #expect(try await cache.update([String].self, forKey: "names") { $0 = ($0 ?? []) + ["Ada"] } == ["Ada"])
     try await cache.write { $0.set(Profile(name: "Edsger"), forKey: "user:44") }
     #expect(try await cache.read { try $0.value(Profile.self, forKey: "user:44") }?.name == "Edsger")
     var changes = cache.changes(withPrefix: "user:").makeAsyncIterator()
-    try cache.removeValue(forKey: "user:44")
-    #expect(await changes.next() == .removed(key: "user:44"))
+    try cache.removeValue(forKey: "user:42")
+    #expect(await changes.next() == .removed(key: "user:42"))
     await withCheckedContinuation { continuation in
       cache.setObject(NSString("text"), forKey: "note") { _ in continuation.resume() }
     }
-    #expect(cache.containsObject(forKey: "note"))
     try await cache.close()
   }
 
@@ -96,7 +93,6 @@ class Person: Mappable {
     preferences.size = 2
     #expect(preferences.launches == 1 && preferences.session?.user == "ada")
     #expect(preferences.mode == .night && preferences.size == 2)
-    #expect(EFStorageLMDBCacheRef<Double>.forKey("size", in: cache).content == 2)
     try cache.close()
   }
 
@@ -104,12 +100,10 @@ class Person: Mappable {
     let cache = try makeDefaultCache()
     let store = LMDBStore(cache: cache)
     try store.throwing { $0.set(Weather.temperature, value: 21) }
-    #expect(Weather.writes == 1)
-    #expect(Station().temperature == 21)
+    #expect(Weather.writes == 1 && Station().temperature == 21)
     try cache.set("Oslo", forKey: "CityName")
     store.migrate([LMDBStore.Migration(to: Weather.city, from: "CityName", as: String.self) { $0 }])
-    #expect(store.get(Weather.city) == "Oslo")
-    #expect(store.count(in: Weather.self) == 2)
+    #expect(store.get(Weather.city) == "Oslo" && store.count(in: Weather.self) == 2)
     try cache.close()
   }
 

@@ -10,28 +10,16 @@ struct MigrationTests {
   /// Where a write happens during a migration.
   enum Moment: CaseIterable { case closure, processChange, willChange }
 
-  /// A key and a closure that write at a given moment. Returns the recorded hook calls.
+  /// Migrates with a key and a closure that write at a moment. Returns the recorded hook calls.
   private func migrating(
-    at moment: Moment, store other: @escaping @Sendable () -> Void,
+    at moment: Moment, write: @escaping @Sendable () -> Void,
     _ migrate: (RecordingKey<String>, @escaping @Sendable () -> Void) -> Void
   ) -> [String] {
+    var key = RecordingKey(stringValue: "new", defaultValue: "")
+    if moment == .processChange { key.process = { (write(), $0).1 } }
+    if moment == .willChange { key.read = { (write(), "").1 } }
     let recorder = Recorder()
-    Recorder.$current.withValue(recorder) {
-      var key = RecordingKey(stringValue: "new", defaultValue: "")
-      if moment == .processChange {
-        key.process = { value in
-          other()
-          return value
-        }
-      }
-      if moment == .willChange {
-        key.read = {
-          other()
-          return ""
-        }
-      }
-      migrate(key) { if moment == .closure { other() } }
-    }
+    Recorder.$current.withValue(recorder) { migrate(key) { if moment == .closure { write() } } }
     return recorder.taken
   }
 
@@ -98,18 +86,18 @@ struct MigrationTests {
   @Test(arguments: Kind.allCases, Moment.allCases)
   func aValueThatIsStoredDuringAMigrationIsNewer(_ kind: Kind, _ moment: Moment) throws {
     let place = try place(kind)
-    let store: @Sendable () -> Void = {
+    let write: @Sendable () -> Void = {
       do { try place.setText("newer", "new") } catch { Issue.record(error) }
     }
     try place.setNumber(7, "old")
-    let notes = migrating(at: moment, store: store) { key, other in
+    let notes = migrating(at: moment, write: write) { key, other in
       #expect(throws: Never.self) { try place.migrate(key, "old", other) }
     }
     #expect(notes == (moment == .closure ? [] : ["process  7", "will  7 ", "pre"]))
     #expect(try place.text("new") == "newer" && place.number("old") == 7)
     // In place, over a value of another type.
     try place.setNumber(7, "new")
-    let others = migrating(at: moment, store: store) { key, other in try? place.migrate(key, "new", other) }
+    let others = migrating(at: moment, write: write) { key, other in try? place.migrate(key, "new", other) }
     #expect(!others.contains("post"))
     #expect(try place.text("new") == "newer")
   }
@@ -131,20 +119,19 @@ struct MigrationTests {
     }
   }
 
-  @Test func aNilIsNoValueOverANewerOne() {
+  @Test func aNilDoesNotReplaceANewerValue() {
     let store = store
     store.defaults.set("old", forKey: "old")
-    let nothing = UserDefaultsStore.Migration(to: Weather.city, from: "old") { _ in
-      store.defaults.set("newer", forKey: "weather:city")
-      return .some(nil)
-    }
-    store.migrate([nothing])
-    #expect(store.get(Weather.city) == "newer")
-    #expect(store.defaults.string(forKey: "old") == "old")
+    store.migrate([
+      UserDefaultsStore.Migration(to: Weather.city, from: "old") { _ in
+        store.defaults.set("newer", forKey: "weather:city")
+        return .some(nil)
+      }
+    ])
+    #expect(store.get(Weather.city) == "newer" && store.defaults.string(forKey: "old") == "old")
     store.set(Weather.city, value: nil)
     store.migrate([UserDefaultsStore.Migration(to: Weather.city, from: "old") { _ in .some(nil) }])
-    #expect(store.get(Weather.city) == nil)
-    #expect(store.defaults.object(forKey: "old") == nil)
+    #expect(store.get(Weather.city) == nil && store.defaults.object(forKey: "old") == nil)
   }
 
   @Test func whatIsSkippedOrFailsStays() throws {

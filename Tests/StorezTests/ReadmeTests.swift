@@ -6,47 +6,11 @@ import Testing
 // The code of the original's README and blog post, with two renames from the migration note: `joinWithSeparator` is
 // `joined(separator:)`, and NSNotificationCenter is NotificationCenter.
 
-private final class WeatherService {
-  private enum Keys: Namespace {
-    static let id = "weather-service"
-    static let temperature = Key<Keys, Double>(id: "temp", defaultValue: 0.0)
-  }
-
-  private let store: UserDefaultsStore
-
-  var temperature: Double {
-    return store.get(Keys.temperature)
-  }
-
-  init(store: UserDefaultsStore) {
-    self.store = store
-  }
-
-  func weatherUpdate(temperature: Double) {
-    store.set(Keys.temperature, temperature)
-  }
-}
-
-private struct Zoo: Namespace {
-  static let id = "animals"
-}
-
-private struct BigCats: Namespace {
-  typealias parent = Zoo
-  static let id = "cats"
-
-  // Not static, so never called, as in the original.
-  func preCommitHook() { /* custom code */  }
-  func postCommitHook() { /* custom code */  }
-}
-
 private struct CustomObject: Codable {
   var strings: [String]
 }
 
-// For example, make an key that emits NSNotifications
 private struct MyKey<G: Namespace, V>: KeyType {
-
   typealias NamespaceType = G
   typealias ValueType = V
 
@@ -87,37 +51,13 @@ struct ReadmeTests {
   let suite = TemporarySuite()
   var store: UserDefaultsStore { suite.store }
 
-  @Test func valuesAndNames() {
-    let service = WeatherService(store: store)
-    #expect(service.temperature == 0)
-    service.weatherUpdate(temperature: 21)
-    #expect(service.temperature == 21)
-    let nonnull = Key<GlobalNamespace, String>(id: "nonnull", defaultValue: "!")
-    #expect(store.get(nonnull).isEmpty == false)
-    store.set(nonnull, value: "")
-    #expect(store.get(nonnull).isEmpty == true)
-    store.clear()
-    #expect(store.get(nonnull) == "!")
-    let kingdom = Key<Zoo, Void?>(id: "mammals", defaultValue: nil)
-    #expect(kingdom.stringValue == "animals:mammals")
-    let cat = Key<BigCats, Void?>(id: "lion", defaultValue: nil)
-    #expect(cat.stringValue == "animals:cats:lion")
-    BigCats().preCommitHook()
-    BigCats().postCommitHook()
-  }
-
   @Test func customObjects() {
-    let customObject = CustomObject(
-      strings: ["fill", "in", "the"]
-    )
-
+    let customObject = CustomObject(strings: ["fill", "in", "the"])
     let CustomValue = Key<GlobalNamespace, CustomObject?>(id: "custom", defaultValue: nil) {
-
       var processedValue = $0
       processedValue?.strings.append("blank!")
       return processedValue
     }
-
     store.set(CustomValue, value: customObject)
     #expect(store.get(CustomValue)?.strings.joined(separator: " ") == "fill in the blank!")
   }

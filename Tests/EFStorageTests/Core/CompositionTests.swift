@@ -237,20 +237,6 @@ struct CompositionTests {
     size = nil
     #expect(size == nil)
     #expect(temporary.defaults.object(forKey: "points") == nil)
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache()
-    let cached = EFStorageComposition(
-      EFStorageLMDBCache<String>(wrappedValue: "none", forKey: "size", in: cache),
-      EFStorageMigrate(
-        from: EFStorageLMDBCache<Int>(wrappedValue: 0, forKey: "points", in: cache), by: { "\($0) pt" }))
-    for remove in [{ cached.content = nil }, { try cached.storeContent(nil) }] as [() throws -> Void] {
-      try cache.set(12, forKey: "points")
-      #expect(cached.content == "12 pt")
-      cached.wrappedValue = "large"
-      #expect(try cached.content == "large" && cache.value(forKey: "points") == 12)
-      try remove()
-      #expect(try cached.content == nil && cache.count == 0)
-    }
   }
 
   /// In a cache, null is a value of the new form.

@@ -7,7 +7,6 @@ import Testing
 /// Reads and defaults during other threads' writes, and what a storage refuses.
 @Suite(.serialized)
 struct DefaultContentTests {
-  private struct Point: Codable, Equatable, LMDBCacheStorable, UserDefaultsStorable { var x: Int }
   private enum Level: Int, LMDBCacheStorable, UserDefaultsStorable { case low, high }
 
   /// A user's conversion gives no reason for nil.
@@ -51,11 +50,9 @@ struct DefaultContentTests {
     let (cache, defaults) = (try directory.cache(), temporary.defaults)
     let failures = Failures(of: "race")
     readsBesideRemovals(EFStorageUserDefaultsRef<Int>.forKey("race", in: defaults), 5)
-    readsBesideRemovals(EFStorageUserDefaultsRef<Point>.forKey("race", in: defaults), Point(x: 1))
     readsBesideRemovals(EFStorageUserDefaultsRef<Level>.forKey("race", in: defaults), .high)
     readsBesideRemovals(EFStorageUserDefaultsRef<Own>.forKey("race", in: defaults), Own())
     readsBesideRemovals(EFStorageLMDBCacheRef<Int>.forKey("race", in: cache), 5)
-    readsBesideRemovals(EFStorageLMDBCacheRef<Point>.forKey("race", in: cache), Point(x: 1))
     readsBesideRemovals(EFStorageLMDBCacheRef<Level>.forKey("race", in: cache), .high)
     readsBesideRemovals(EFStorageLMDBCacheRef<Own>.forKey("race", in: cache), Own())
     #expect(failures.all.isEmpty)
@@ -89,28 +86,6 @@ struct DefaultContentTests {
     }
   }
 
-  @Test func aSuccessfulReadEndsTheFailure() throws {
-    struct Refusing: Codable, LMDBCacheStorable {
-      var isRefused = false
-      func encode(to encoder: any Encoder) throws {
-        if isRefused { throw CocoaError(.coderInvalidValue) }
-        var container = encoder.singleValueContainer()
-        try container.encode(1)
-      }
-      init(isRefused: Bool) { self.isRefused = isRefused }
-      init(from decoder: any Decoder) throws {}
-    }
-    let failures = Failures(of: "refusing")
-    let cache = try TemporaryDirectory().cache()
-    let reference = EFStorageLMDBCacheRef<Refusing>.forKey("refusing", in: cache)
-    reference.content = Refusing(isRefused: false)
-    reference.content = Refusing(isRefused: true)
-    #expect(reference.lastFailure?.kind == .conversion)
-    #expect(reference.content?.isRefused == false && reference.lastFailure == nil)
-    #expect(throws: EFStorageFailure.self) { try reference.storeContent(Refusing(isRefused: true)) }
-    #expect(failures.kinds == [.conversion, .conversion])
-  }
-
   @Test func levelsOfNil() throws {
     let failures = Failures(of: "nested")
     let cache = try TemporaryDirectory().cache()
@@ -123,7 +98,10 @@ struct DefaultContentTests {
       kept.content = .some(content)
     }
     #expect(failures.kinds == [.conversion, .conversion])
+    #expect(cached.lastFailure?.kind == .conversion && kept.lastFailure?.kind == .conversion)
+    // A successful read ends the failure.
     #expect(cached.content == .some(.some(.some(1))) && kept.content == .some(.some(.some(1))))
+    #expect(cached.lastFailure == nil && kept.lastFailure == nil)
     cached.content = .some(.none)
     #expect(cached.content == .some(.none))
 
