@@ -53,26 +53,6 @@ import Testing
     expectTimeout(session.keychain())
   }
 
-  /// Its socket accepts no connection.
-  @Test func busThatHangs() throws {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())").path
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    defer {
-      close(descriptor)
-      unlink(path)
-    }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    try #require(status == 0 && listen(descriptor, 8) == 0)
-    expectTimeout(keychain("unix:path=\(path)"))
-  }
-
   @Test func serviceThatHangs() throws {
     let session = try KeyringSession()
     let process = try #require(session.keyring)

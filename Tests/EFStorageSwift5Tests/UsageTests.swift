@@ -50,7 +50,7 @@ struct Settings {
   var nickname: String?
 }
 
-extension EFStorageVault where Content == Int {
+extension EFStorageVault {
   var asBool: EFStorageMigrate<Self, Int, Bool> { EFStorageMigrate(from: self, by: { $0 == 1 }) }
 }
 
@@ -126,14 +126,14 @@ struct UsageTests {
 
   @Test func failableStorage() {
     Vault.efStorage.number = 5
-    let inVault: EFStorageVaultRef<Int> = Vault.efStorage.number
+    let inVault: EFStorageVaultRef = Vault.efStorage.number
     #expect(inVault.content == 5)
     let vault: Vault? = Vault.makeDefault()
-    let ofInstance: EFStorageVaultRef<Int> = vault!.efStorage.number
+    let ofInstance: EFStorageVaultRef = vault!.efStorage.number
     #expect(ofInstance === inVault)
     Vault.isAvailable = false
     defer { Vault.isAvailable = true }
-    let without: EFStorageVaultRef<Int> = Vault.efStorage.number
+    let without: EFStorageVaultRef = Vault.efStorage.number
     #expect(without.content == nil && without !== inVault)
   }
 }

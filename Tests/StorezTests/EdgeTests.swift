@@ -78,10 +78,6 @@ struct EdgeTests {
     }
     #expect(memory.get(composed) == 1 && memory.get(decomposed) == 2)
     #expect(store.get(composed) == 1 && store.get(decomposed) == 2)
-    // The names are two entries, so this migration is not in place.
-    try store.cache.removeValue(forKey: composed)
-    store.migrate([.init(to: composed, from: decomposed.stringValue, as: Int.self) { $0 + 1 }])
-    #expect(try store.get(composed) == 3 && !store.cache.contains(decomposed))
     // Each is reported once.
     let failures = Guarded<[StorezFailure]>([])
     store.onFailure = { failure in failures { $0.append(failure) } }
@@ -92,22 +88,4 @@ struct EdgeTests {
     #expect(failures.current.count == 2)
   }
 
-  @Test func theNameOfTheListIsReserved() throws {
-    let store = UserDefaultsStore(suite: nil)
-    let other = Key<GlobalNamespace, Int>(id: "edge-test-\(UUID())", defaultValue: 0)
-    store.set(other, value: 1)
-    let list = UserDefaults.standard.stringArray(forKey: "storez.keys")
-    #expect(list?.contains(other.stringValue) == true)
-    let key = Key<GlobalNamespace, String>(id: "storez.keys", defaultValue: "default")
-    let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.set(key, value: "text") } }
-    #expect(error?.code == .encoding && error?.description.contains("Use another name") == true)
-    #expect(throws: StorezFailure.self) { try store.throwing { $0.get(key) } }
-    store.migrate([.init(to: other, from: "storez.keys") { _ in 2 }])
-    #expect(UserDefaults.standard.stringArray(forKey: "storez.keys") == list)
-    #expect(store.get(other) == 1)
-    UserDefaults.standard.removeObject(forKey: other.stringValue)
-    // A suite has no such list.
-    suite.store.set(key, value: "text")
-    #expect(suite.store.get(key) == "text")
-  }
 }

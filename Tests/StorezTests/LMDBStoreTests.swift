@@ -1,4 +1,3 @@
-import EFStorageStorez
 import Foundation
 import LMDBCaching
 import Storez
@@ -11,8 +10,6 @@ struct LMDBStoreTests {
   var cache: LMDBCache { temporary.cache }
 
   init() throws { temporary = try TemporaryCache() }
-
-  struct Note: Codable, Equatable, Sendable, LMDBCacheStorable { var text: String }
 
   @Test func aNamespaceIsARange() throws {
     store.set(Animals.count, value: 1)

@@ -62,10 +62,6 @@ struct StoredFormTests {
     try agree(
       ["Rome", nil, "Oslo"], property: EFStorageLMDBCache(city, in: cache), store: { store.get(city) },
       { store.set(city, value: $0) }, cache: { try cache.value(forKey: city) }, { try cache.set($0, forKey: city) })
-    let note = Key<Weather, LMDBStoreTests.Note?>(id: "note", defaultValue: nil)
-    try agree(
-      [LMDBStoreTests.Note(text: "a"), nil], property: EFStorageLMDBCache(note, in: cache), store: { store.get(note) },
-      { store.set(note, value: $0) }, cache: { try cache.value(forKey: note) }, { try cache.set($0, forKey: note) })
     let number = Key<Weather, NSNumber?>(id: "number", defaultValue: nil)
     try agree(
       [NSNumber(value: 4), nil], property: EFStorageLMDBCache(number, in: cache), store: { store.get(number) },

@@ -28,5 +28,4 @@ import Testing
       try keychain.removeAll()
     }
   }
-
 }

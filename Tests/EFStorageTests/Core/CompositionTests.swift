@@ -71,13 +71,20 @@ private struct HookedText: Equatable, LMDBCacheStorable, UserDefaultsStorable {
 }
 
 struct CompositionTests {
+  private let directory: TemporaryDirectory
+  private let cache: LMDBCache
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    cache = try directory.cache()
+  }
+
   /// Failures are reported after the setter, because exclusive access forbids other uses during it.
   @Test(arguments: FailingSettings.reads.indices, [false, true])
   func anObserverOfAFailureMayUseTheProperty(_ property: Int, isRead: Bool) throws {
     let key = "observed \(property) \(isRead)"
     let (read, write) = (FailingSettings.reads[property], FailingSettings.writes[property])
-    let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
-    let cache = try directory.cache()
+    let temporary = TemporaryDefaults()
     if isRead { try cache.set("text", forKey: key) }
     let settings = FailingSettings(key, cache, temporary.defaults)
     if !isRead { try cache.close() }
@@ -115,7 +122,6 @@ struct CompositionTests {
   }
 
   @Test(arguments: [0, 1]) func oneWriteFails(_ failing: Int) throws {
-    let directory = try TemporaryDirectory()
     let key = "composed \(failing)"
     let caches = [try directory.cache("first"), try directory.cache("second")]
     let both =
@@ -126,23 +132,18 @@ struct CompositionTests {
     try caches[failing].close()
     let failures = Failures(of: key)
     both.wrappedValue = 2
-    #expect(failures.kinds.first == .storage)
-    #expect(both.wrappedValue == 2)
+    #expect(failures.kinds.first == .storage && both.wrappedValue == 2)
     let error = #expect(throws: EFStorageCompositionError.self) { try both.storeContent(3) }
     #expect((error?.first == nil) == (failing == 1) && (error?.second == nil) == (failing == 0))
     #expect("\(error!)".contains("\(["first", "second"][failing]) of two"))
     #expect(try caches[1 - failing].value(forKey: key) == 3)
     try caches[1 - failing].close()
     let neither = #expect(throws: EFStorageCompositionError.self) { try both.storeContent(4) }
-    #expect(neither?.code == .both && neither?.message.contains("Write again") == true)
-    #expect((neither?.underlying as? EFStorageFailure)?.code == .storage)
-    #expect("\(neither!)".contains("first: ") && "\(neither!)".contains("second: "))
+    #expect(neither?.code == .both && (neither?.underlying as? EFStorageFailure)?.code == .storage)
   }
 
   @Test(arguments: [false, true])
   func backfilling(isAskedFor: Bool) throws {
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache()
     try cache.set("old", forKey: "second")
     let both = EFStorageComposition(
       EFStorageLMDBCache(wrappedValue: "", forKey: "first", in: cache),
@@ -153,10 +154,10 @@ struct CompositionTests {
 
   /// A backfill after a read must not overwrite a newer write.
   private func backfills<First: EFStorage & SendableMetatype>(
-    _ cache: LMDBCache, _ first: @escaping @Sendable () -> First
+    _ first: @escaping @Sendable () -> First
   ) throws where First.Content == HookedText {
     try cache.set("old", forKey: "second")
-    let both = { @Sendable in
+    let both = { @Sendable [cache] in
       EFStorageComposition(
         first(), EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache),
         backfillsFirst: true)
@@ -167,20 +168,17 @@ struct CompositionTests {
   }
 
   @Test func backfillingKeepsANewerContent() throws {
-    let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
-    let cache = try directory.cache()
-    try backfills(cache) {
+    let temporary = TemporaryDefaults()
+    try backfills {
       EFStorageUserDefaults(wrappedValue: HookedText(text: ""), forKey: "first", in: temporary.defaults)
     }
-    try backfills(cache) {
+    try backfills { [cache] in
       EFStorageLMDBCache(
         wrappedValue: HookedText(text: ""), forKey: "first", in: cache, expires: .after(.seconds(3600)))
     }
   }
 
   @Test func storingWhereNothingIs() throws {
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache()
     let both =
       EFStorageLMDBCache(wrappedValue: "", forKey: "a", in: cache)
       + EFStorageLMDBCache(wrappedValue: "", forKey: "b", in: cache)
@@ -203,21 +201,21 @@ struct CompositionTests {
 
   /// The older form has the same key, and only the second storage can read it.
   @Test func oneKeyInTwoForms() throws {
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache()
     let failures = Failures(of: "one")
     try cache.set(3.0, forKey: "one")
     let both = EFStorageComposition(
-      EFStorageLMDBCache<String>(wrappedValue: "none", forKey: "one", in: cache),
+      EFStorageLMDBCache<String?>(wrappedValue: "none", forKey: "one", in: cache),
       EFStorageMigrate(
-        from: EFStorageLMDBCache<Double>(wrappedValue: 0, forKey: "one", in: cache), by: { String($0) }))
-    #expect(both.wrappedValue == "3.0")
-    #expect(try both.content == "3.0" && both.loadContent() == "3.0")
-    try both.storeContent("4.0")
-    #expect(try both.loadContent() == "4.0" && both.content == "4.0")
+        from: EFStorageLMDBCache<Double>(wrappedValue: 0, forKey: "one", in: cache),
+        by: { number -> String? in "\(number)" }))
+    #expect(try both.wrappedValue == "3.0" && both.loadContent() == "3.0")
+    // In a cache, null is a value of the new form.
+    for value in ["4.0", nil] {
+      both.wrappedValue = value
+      #expect(try both.wrappedValue == value && cache.count == 1)
+    }
     // Neither can read this, so it is an error.
     try cache.set([true], forKey: "one")
-    #expect(both.content == nil)
     #expect(throws: EFStorageFailure.self) { try both.loadContent() }
     #expect(Set(failures.kinds) == [.loading])
   }
@@ -237,23 +235,5 @@ struct CompositionTests {
     size = nil
     #expect(size == nil)
     #expect(temporary.defaults.object(forKey: "points") == nil)
-  }
-
-  /// In a cache, null is a value of the new form.
-  @Test func aNullUnderTheKeyOfBothFormsStays() throws {
-    let directory = try TemporaryDirectory()
-    let cache = try directory.cache()
-    let failures = Failures(of: "null of both")
-    let both = EFStorageComposition(
-      EFStorageLMDBCache<String?>(wrappedValue: "none", forKey: "null of both", in: cache),
-      EFStorageMigrate(
-        from: EFStorageLMDBCache<Int>(wrappedValue: 0, forKey: "null of both", in: cache),
-        by: { points -> String? in "\(points) pt" }))
-    try cache.set(12, forKey: "null of both")
-    #expect(both.wrappedValue == "12 pt")
-    both.wrappedValue = nil
-    #expect(both.wrappedValue == nil)
-    #expect(try cache.count == 1)
-    #expect(Set(failures.kinds) == [.loading])
   }
 }

@@ -4,11 +4,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Reads and defaults during other threads' writes, and what a storage refuses.
+/// Reads and defaults during other threads' writes, and nested optionals.
 @Suite(.serialized)
 struct DefaultContentTests {
-  private enum Level: Int, LMDBCacheStorable, UserDefaultsStorable { case low, high }
-
   /// A user's conversion gives no reason for nil.
   private struct Own: Equatable, LMDBCacheStorable, UserDefaultsStorable {
     func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success("own") }
@@ -22,39 +20,31 @@ struct DefaultContentTests {
   }
 
   /// A read during a removal finds nothing, not an unreadable value.
-  private func readsBesideRemovals<Ref: EFSingleInstanceStorageReference>(
-    _ reference: Ref, _ content: Ref.Content, location: SourceLocation = #_sourceLocation
+  private func readsDuringRemovals<Ref: EFSingleInstanceStorageReference>(
+    _ reference: Ref, _ content: Ref.Content
   ) where Ref.Content: Equatable & Sendable, Ref: Sendable {
-    let isDone = Guarded(false)
     concurrently(3) { thread in
-      if thread == 0 {
-        for step in 0..<3_000 {
-          var reference = reference
-          reference.content = step % 2 == 0 ? content : nil
-        }
-        isDone { $0 = true }
-      }
-      while !isDone.current {
+      var reference = reference
+      for step in 0..<3_000 {
         do {
-          if let found = try reference.loadContent(), found != content { Issue.record("\(found)") }
-        } catch {
-          Issue.record("\(error)", sourceLocation: location)
-          return
-        }
+          if thread == 0 {
+            reference.content = step % 2 == 0 ? content : nil
+          } else if let found = try reference.loadContent(), found != content {
+            Issue.record("\(found)")
+          }
+        } catch { Issue.record(error) }
       }
     }
   }
 
-  @Test func readsBesideRemovals() throws {
+  @Test func readsDuringRemovals() throws {
     let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
     let (cache, defaults) = (try directory.cache(), temporary.defaults)
     let failures = Failures(of: "race")
-    readsBesideRemovals(EFStorageUserDefaultsRef<Int>.forKey("race", in: defaults), 5)
-    readsBesideRemovals(EFStorageUserDefaultsRef<Level>.forKey("race", in: defaults), .high)
-    readsBesideRemovals(EFStorageUserDefaultsRef<Own>.forKey("race", in: defaults), Own())
-    readsBesideRemovals(EFStorageLMDBCacheRef<Int>.forKey("race", in: cache), 5)
-    readsBesideRemovals(EFStorageLMDBCacheRef<Level>.forKey("race", in: cache), .high)
-    readsBesideRemovals(EFStorageLMDBCacheRef<Own>.forKey("race", in: cache), Own())
+    readsDuringRemovals(EFStorageUserDefaultsRef<Int>.forKey("race", in: defaults), 5)
+    readsDuringRemovals(EFStorageUserDefaultsRef<Own>.forKey("race", in: defaults), Own())
+    readsDuringRemovals(EFStorageLMDBCacheRef<Int>.forKey("race", in: cache), 5)
+    readsDuringRemovals(EFStorageLMDBCacheRef<Own>.forKey("race", in: cache), Own())
     #expect(failures.all.isEmpty)
   }
 

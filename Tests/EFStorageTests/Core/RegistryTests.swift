@@ -1,4 +1,3 @@
-@testable import EFStorageCore
 import EFStorageLMDBCache
 import Foundation
 import TestSupport
@@ -23,17 +22,6 @@ struct RegistryTests {
     composed.content = 1
     decomposed.content = 2
     #expect(composed !== decomposed && composed.content == 1 && decomposed.content == 2)
-  }
-
-  /// Entries of released references do not pile up.
-  @Test func theRegistryIsSwept() throws {
-    let cache = try TemporaryDirectory().cache()
-    let registry = ReferenceRegistry()
-    registry.leastSweepLimit = 10
-    for number in 0..<400 {
-      let _: EFStorageLMDBCacheRef<Int> = registry.reference(forKey: "key\(number)", in: cache)
-    }
-    #expect(registry.slotCount < 10)
   }
 
   /// No lock is held while a reference is made.
