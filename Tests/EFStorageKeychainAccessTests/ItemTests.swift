@@ -35,16 +35,22 @@ import Testing
   }
 
   @Test func attributes() throws {
-    let before = Date()
-    try keychain.set("value", key: "key")
+    let (before, secret) = (Date(), "the-secret-\(UUID())")
+    try keychain.set(secret, key: "key")
     let attributes = try #require(try keychain.get("key") { $0 })
-    #expect(attributes.data == Data("value".utf8) && attributes.label == "\(keychain.service): key")
+    #expect(attributes.data == Data(secret.utf8) && attributes.label == "\(keychain.service): key")
     #expect(attributes.account == "key" && attributes.service == keychain.service)
     #expect(attributes.accessGroup == nil && attributes.comment == nil)
     #expect(attributes["service"] == keychain.service && attributes["nothing"] == nil)
     let created = try #require(attributes.creationDate)
     #expect(abs(created.timeIntervalSince(before)) < 60)
     #expect(try #require(attributes.modificationDate) >= created)
+    // Nothing prints the secret.
+    var dumped = ""
+    dump(attributes, to: &dumped)
+    dump(keychain, to: &dumped)
+    let printed = "\(attributes) \(String(reflecting: attributes)) \(dumped) \(keychain)"
+    #expect(!printed.contains(secret) && "\(keychain)" == "Keychain(service: \(keychain.service))")
     struct Own: Error {}
     #expect(throws: Own.self) { try keychain.get("key") { _ in throw Own() } }
 
@@ -114,38 +120,6 @@ import Testing
     #expect("\(internet)" == "Keychain(server: https://a.b, protocolType: https)")
     #expect(Keychain().service == Keychain(accessGroup: "g").service && !Keychain().service.isEmpty)
     #expect(ItemClass(rawValue: "genp") == .genericPassword && ProtocolType.https.rawValue == "htps")
-  }
-
-  @Test func nothingPrintsTheSecret() throws {
-    let secret = "the-secret-\(UUID())"
-    try keychain.set(secret, key: "k")
-    let attributes = try #require(try keychain.get("k") { $0 })
-    var dumped = ""
-    dump(attributes, to: &dumped)
-    dump(keychain, to: &dumped)
-    let printed = "\(attributes) \(String(reflecting: attributes)) \(dumped) \(keychain)"
-    #expect(!printed.contains(secret))
-    #expect("\(keychain)" == "Keychain(service: \(keychain.service))")
-    try keychain.removeAll()
-  }
-
-  /// The service's own program or an older version may leave two items of one identity.
-  @Test func duplicates() throws {
-    let identity = try keychain.options.identity("k")
-    let connection = try ServiceConnection(address: session.address, until: Deadline(after: .seconds(20)))
-    let exchange = Exchange(connection, keychain.options.waits, until: Deadline(after: .seconds(20)))
-    for (change, count) in [({ try keychain.set("new", key: "k") }, 1), ({ try keychain.remove("k") }, 0)]
-      as [(() throws -> Void, Int)]
-    {
-      try keychain.set("old", key: "k")
-      _ = try exchange.create(
-        label: "other", attributes: identity.merging(["extra": "1"]) { $1 },
-        Secret(copying: .init(start: nil, count: 0), contentType: .text))
-      #expect(try exchange.search(identity).unlocked.count == 2)
-      try change()
-      #expect(try exchange.search(identity).unlocked.count == count)
-      #expect(try keychain.get("k") == (count == 1 ? "new" : nil))
-    }
   }
 
   /// Another program reads the package's items, and vice versa.

@@ -61,22 +61,4 @@ import Testing
     keyring.end()
   }
 
-  /// Other programs store and read plain texts without a mark.
-  @Test func itemsOfOthers() throws {
-    let session = try KeyringSession.shared.get()
-    let keychain = session.keychain()
-    let connection = try ServiceConnection(address: session.address, until: Deadline(after: .seconds(20)))
-    let exchange = Exchange(connection, keychain.options.waits, until: Deadline(after: .seconds(20)))
-    for text in ["plain", "a\nb\\", " a\0", "ключ\t"] {
-      var copy = text
-      let secret = copy.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0), contentType: .text) }
-      _ = try exchange.create(label: "other", attributes: keychain.options.identity("k"), secret)
-      #expect(try keychain.get("k") == text)
-    }
-    try keychain.set("plain ключ", key: "k")
-    let path = try #require(try exchange.search(keychain.options.identity("k")).unlocked.first)
-    let secret = try #require(try exchange.secrets(of: [path])[path])
-    #expect(secret.bytes.elementsEqual("plain ключ".utf8))
-    try keychain.removeAll()
-  }
 }

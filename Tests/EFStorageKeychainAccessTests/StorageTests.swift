@@ -14,17 +14,6 @@ import Testing
 
   enum Mode: String, Codable, KeychainAccessStorable { case day, night }
 
-  /// As users wrote it for the original.
-  struct Temperature: Codable, Equatable, KeychainAccessStorable {
-    var degrees: Double
-    func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error> {
-      return "\(degrees)".asKeychainAccessStorable()
-    }
-    static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Temperature? {
-      return String.fromKeychain(keychain, forKey: key).flatMap(Double.init).map(Temperature.init)
-    }
-  }
-
   let session: KeyringSession
   let keychain: Keychain
 
@@ -60,7 +49,7 @@ import Testing
       Data([0, 255]), Date(timeIntervalSinceReferenceDate: 700_000_001.512_345), UUID(), Mode.night,
       URL(string: "https://example.org/a?b")!, ["a", "b"] as [String], [] as [String], Set([Mode.day, .night]),
       ["a": [1, 2]] as [String: [Int]], Login(user: "ada", attempts: nil), Login(user: "", attempts: 3),
-      Temperature(degrees: -3.5), NSString(string: "object"), NSNumber(value: 42), String?.some("there"),
+      NSString(string: "object"), NSNumber(value: 42), String?.some("there"),
     ]
     for content in contents { roundTrips(content) }
     keychain.efStorage.flag = true
@@ -106,10 +95,6 @@ import Testing
     let one = Keychain(service: "a").label("label").timeout(.seconds(1))
     #expect(one == Keychain(service: "a") && one == Keychain(service: "a", accessGroup: ""))
     #expect(one != Keychain(service: "b") && one != Keychain(service: "a", accessGroup: "group"))
-    #expect(one != Keychain(server: URL(string: "https://a")!, protocolType: .https))
-    #expect(
-      Keychain(server: URL(string: "https://a")!, protocolType: .https)
-        != Keychain(server: URL(string: "https://a")!, protocolType: .http))
   }
 
   @Test func defaultCanBeSet() {

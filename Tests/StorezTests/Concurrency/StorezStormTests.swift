@@ -49,7 +49,7 @@ struct StorezStormTests {
     #expect(get() == 4 * perThread)
   }
 
-  @Test func hooksOfTwoStoresMaySetInEachOther() throws {
+  @Test func hooksOfTwoStoresMaySetInEachOther() {
     struct Crossing: KeyType {
       typealias NamespaceType = Animals
       let stringValue = "animals:crossing"
@@ -57,15 +57,12 @@ struct StorezStormTests {
       let other: CacheStore
       func didChange(_ oldValue: Int, newValue: Int) { other.set(Animals.count, value: newValue) }
     }
-    let (first, second) = (CacheStore(), CacheStore())
-    #expect(
-      finishes {
-        concurrently(4) { thread in
-          for number in 0..<500 {
-            let (store, other) = thread % 2 == 0 ? (first, second) : (second, first)
-            store.set(Crossing(other: other), value: number)
-          }
-        }
-      })
+    let stores = [CacheStore(), CacheStore()]
+    let isOver = finishes {
+      concurrently(4) { thread in
+        for number in 0..<500 { stores[thread % 2].set(Crossing(other: stores[1 - thread % 2]), value: number) }
+      }
+    }
+    #expect(isOver)
   }
 }
