@@ -4,34 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Properties of every kind with one key. Reentrant access ends the process.
-// Sendable: only one thread uses it.
-final class FailingSettings: @unchecked Sendable {
-  struct Size: Codable, Equatable, Sendable, LMDBCacheStorable, UserDefaultsStorable { var points: Int }
-
-  typealias Composition = EFStorageComposition<EFStorageLMDBCache<Size>, EFStorageUserDefaults<Size>, Size>
-
-  @SomeEFStorage<Composition, Size> var wrapped: Size
-  @EFStorageComposition<EFStorageLMDBCache<Size>, EFStorageUserDefaults<Size>, Size> var composed: Size
-  @EFStorageLMDBCache var alone: Size
-
-  init(_ key: String, _ cache: LMDBCache, _ defaults: UserDefaults) {
-    let first = EFStorageLMDBCache(wrappedValue: Size(points: 0), forKey: key, in: cache)
-    let second = EFStorageUserDefaults(wrappedValue: Size(points: 0), forKey: key, in: defaults)
-    _wrapped = SomeEFStorage(first + second)
-    _composed = EFStorageComposition(first, second)
-    _alone = first
-  }
-
-  /// Values and members.
-  static let writes: [@Sendable (FailingSettings, Int) -> Void] = [
-    { $0.wrapped = Size(points: $1) }, { $0.composed = Size(points: $1) }, { $0._alone.points = $1 },
-    { $0._wrapped.points = $1 }, { $0._composed.points = $1 },
-  ]
-  static let reads: [@Sendable (FailingSettings) -> Int] = [
-    { $0.wrapped.points }, { $0.composed.points }, { $0.alone.points }, { $0._wrapped.points }, { $0._composed.points },
-  ]
-}
+private struct Size: Codable, Equatable, LMDBCacheStorable, UserDefaultsStorable { var points: Int }
 
 /// A storage that holds its content itself.
 private struct OwnPlace: EFStorage {
@@ -79,34 +52,34 @@ struct CompositionTests {
     cache = try directory.cache()
   }
 
-  /// Failures are reported after the setter, because exclusive access forbids other uses during it.
-  @Test(arguments: FailingSettings.reads.indices, [false, true])
-  func anObserverOfAFailureMayUseTheProperty(_ property: Int, isRead: Bool) throws {
-    let key = "observed \(property) \(isRead)"
-    let (read, write) = (FailingSettings.reads[property], FailingSettings.writes[property])
+  /// An observer runs without exclusive access to the property.
+  @Test(arguments: [false, true], [false, true])
+  func anObserverOfAFailureMayUseTheProperty(isRead: Bool, isMember: Bool) throws {
+    let key = "observed \(isRead) \(isMember)"
     let temporary = TemporaryDefaults()
     if isRead { try cache.set("text", forKey: key) }
-    let settings = FailingSettings(key, cache, temporary.defaults)
+    let both =
+      EFStorageLMDBCache(wrappedValue: Size(points: 0), forKey: key, in: cache)
+      + EFStorageUserDefaults(wrappedValue: Size(points: 0), forKey: key, in: temporary.defaults)
     if !isRead { try cache.close() }
+    let write: @Sendable (Int) -> Void = { points in
+      if isMember { both.points = points } else { both.wrappedValue = Size(points: points) }
+    }
     let (isNotified, seen) = (Guarded(false), Guarded<Int?>(nil))
     let observation = EFStorageFailure.observe { failure in
       // Only the first failure counts.
       if failure.key != key || isNotified.current { return }
       isNotified { $0 = true }
-      let value = read(settings)
-      seen { $0 = value }
-      write(settings, 3)
+      let points = both.points
+      seen { $0 = points }
+      write(3)
     }
-    if isRead { _ = read(settings) } else { write(settings, 1) }
+    if isRead { _ = both.wrappedValue } else { write(1) }
     observation.cancel()
     #expect(seen.current == 0)
-    if isRead {
-      #expect(read(settings) == 3)
-      #expect(try cache.value(FailingSettings.Size.self, forKey: key) == FailingSettings.Size(points: 3))
-    } else {
-      // The write that began first finishes last. Nothing else has the content of a closed cache.
-      #expect(read(settings) == (property == 2 ? 0 : 1))
-    }
+    // The write that began first finishes last.
+    #expect(both.points == (isRead ? 3 : 1))
+    if isRead { #expect(try cache.value(Size.self, forKey: key) == Size(points: 3)) }
   }
 
   @Test func aPlaceThatHasItsContentInItselfKeepsIt() throws {
