@@ -7,115 +7,88 @@ struct MigrationTests {
   let suite = TemporarySuite()
   var store: UserDefaultsStore { suite.store }
 
-  /// Where a write happens during a migration.
-  enum Moment: CaseIterable { case closure, processChange, willChange }
+  private static let oldNumber = Key<Animals, Int>(id: "old", defaultValue: 0)
+  private static let newNumber = Key<Animals, Int>(id: "new", defaultValue: 0)
+  private static let newText = Key<Animals, String?>(id: "new", defaultValue: nil)
 
-  /// Migrates with a key and a closure that write at a moment. Returns the recorded hook calls.
-  private func migrating(
-    at moment: Moment, write: @escaping @Sendable () -> Void,
-    _ migrate: (RecordingKey<String>, @escaping @Sendable () -> Void) -> Void
-  ) -> [String] {
-    var key = RecordingKey(stringValue: "new", defaultValue: "")
-    if moment == .processChange { key.process = { (write(), $0).1 } }
-    if moment == .willChange { key.read = { (write(), "").1 } }
-    let recorder = Recorder()
-    Recorder.$current.withValue(recorder) { migrate(key) { if moment == .closure { write() } } }
-    return recorder.taken
-  }
-
-  enum Kind: CaseIterable { case defaults, cache }
-
-  /// A store with the raw values under names.
-  private struct Place: Sendable {
-    let setText: @Sendable (String, String) throws -> Void
-    let setNumber: @Sendable (Int, String) throws -> Void
-    let text: @Sendable (String) throws -> String?
-    let number: @Sendable (String) throws -> Int?
-    /// Migrates a number to a text; calls the closure before it is converted.
-    let migrate: @Sendable (RecordingKey<String>, String, @escaping @Sendable () -> Void) throws -> Void
-  }
-
-  private func place(_ kind: Kind) throws -> Place {
-    if kind == .cache {
-      let temporary = try TemporaryCache()
-      let cache = temporary.cache
-      return Place(
-        setText: { try cache.set($0, forKey: $1) }, setNumber: { try cache.set($0, forKey: $1) },
-        text: { try cache.value(String.self, forKey: $0) }, number: { try cache.value(Int.self, forKey: $0) },
-        migrate: { key, old, other in
-          let migration = LMDBStore.Migration(to: key, from: old, as: Int.self) { number in
-            other()
-            return "\(number)"
-          }
-          try temporary.store.throwing { $0.migrate([migration]) }
-        })
+  /// Migrates a number to a text. Calls `body` before it is converted.
+  private func migrate(
+    _ store: AnyStore, to key: RecordingKey<String>, from name: String = "animals:old",
+    _ body: @escaping @Sendable () -> Void = {}
+  ) throws {
+    if let defaults = store.store as? UserDefaultsStore {
+      let migration = UserDefaultsStore.Migration(to: key, from: name) { value in
+        body()
+        return (value as? Int).map { "\($0)" }
+      }
+      try defaults.throwing { $0.migrate([migration]) }
+    } else if let cached = store.store as? LMDBStore {
+      let migration = LMDBStore.Migration(to: key, from: name, as: Int.self) { number in
+        body()
+        return "\(number)"
+      }
+      try cached.throwing { $0.migrate([migration]) }
     }
-    let store = store
-    return Place(
-      setText: { store.defaults.set($0, forKey: $1) }, setNumber: { store.defaults.set($0, forKey: $1) },
-      text: { store.get(Key<GlobalNamespace, String?>(id: $0, defaultValue: nil)) },
-      number: { store.defaults.object(forKey: $0) as? Int },
-      migrate: { key, old, other in
-        let migration = UserDefaultsStore.Migration(to: key, from: old) { value in
-          other()
-          return (value as? Int).map { "\($0)" }
-        }
-        try store.throwing { $0.migrate([migration]) }
-      })
   }
 
-  @Test(arguments: Kind.allCases) func anOldValueIsMovedWithAllHooks(_ kind: Kind) throws {
-    let place = try place(kind)
+  @Test(arguments: try AnyStore.makeMigrating()) func anOldValueIsMovedWithAllHooks(_ store: AnyStore) throws {
     let recorder = Recorder()
     try Recorder.$current.withValue(recorder) {
-      var key = RecordingKey(stringValue: "new", defaultValue: "")
+      var key = RecordingKey(stringValue: "animals:new", defaultValue: "")
       // Storing the new value and removing the old one is one step.
-      key.read = { (try? place.number("old")) == nil ? "gone" : "there" }
-      try place.setNumber(7, "old")
-      try place.migrate(key, "old") {}
-      #expect(try place.text("new") == "7" && place.number("old") == nil)
+      key.read = { store.getCount(Self.oldNumber) == 0 ? "gone" : "there" }
+      store.setCount(Self.oldNumber, 7)
+      try migrate(store, to: key)
+      #expect(store.getOptional(Self.newText) == "7" && store.getCount(Self.oldNumber) == 0)
       #expect(recorder.taken == ["process  7", "will  7 there", "pre", "post", "did  7 gone"])
       // A newer value is not overwritten.
-      try place.setNumber(8, "old")
-      try place.migrate(key, "old") {}
-      #expect(try place.text("new") == "7" && place.number("old") == 8)
+      store.setCount(Self.oldNumber, 8)
+      try migrate(store, to: key)
+      #expect(store.getOptional(Self.newText) == "7" && store.getCount(Self.oldNumber) == 8)
       #expect(recorder.taken == [])
     }
   }
 
-  @Test(arguments: Kind.allCases, Moment.allCases)
-  func aValueThatIsStoredDuringAMigrationIsNewer(_ kind: Kind, _ moment: Moment) throws {
-    let place = try place(kind)
-    let write: @Sendable () -> Void = {
-      do { try place.setText("newer", "new") } catch { Issue.record(error) }
+  /// Where a write happens during a migration.
+  enum Moment: CaseIterable { case closure, processChange, willChange }
+
+  /// Migrates while a closure writes at a moment. Returns the recorded hook calls.
+  private func migrating(
+    _ store: AnyStore, to name: String, from old: String = "animals:old", at moment: Moment,
+    write: @escaping @Sendable () -> Void
+  ) -> [String] {
+    var key = RecordingKey(stringValue: name, defaultValue: "")
+    if moment == .processChange { key.process = { (write(), $0).1 } }
+    if moment == .willChange { key.read = { (write(), "").1 } }
+    let recorder = Recorder()
+    // A migration in place of an unreadable value fails where that is read.
+    Recorder.$current.withValue(recorder) {
+      try? migrate(store, to: key, from: old) { if moment == .closure { write() } }
     }
-    try place.setNumber(7, "old")
-    let notes = migrating(at: moment, write: write) { key, other in
-      #expect(throws: Never.self) { try place.migrate(key, "old", other) }
-    }
+    return recorder.taken
+  }
+
+  @Test(arguments: try AnyStore.makeMigrating(), Moment.allCases)
+  func aValueThatIsStoredDuringAMigrationIsNewer(_ store: AnyStore, _ moment: Moment) {
+    store.setCount(Self.oldNumber, 7)
+    let write: @Sendable () -> Void = { store.setOptional(Self.newText, "newer") }
+    let notes = migrating(store, to: "animals:new", at: moment, write: write)
     #expect(notes == (moment == .closure ? [] : ["process  7", "will  7 ", "pre"]))
-    #expect(try place.text("new") == "newer" && place.number("old") == 7)
+    #expect(store.getOptional(Self.newText) == "newer" && store.getCount(Self.oldNumber) == 7)
     // In place, over a value of another type.
-    try place.setNumber(7, "new")
-    let others = migrating(at: moment, write: write) { key, other in try? place.migrate(key, "new", other) }
-    #expect(!others.contains("post"))
-    #expect(try place.text("new") == "newer")
+    store.setCount(Self.newNumber, 7)
+    let others = migrating(store, to: "animals:new", from: "animals:new", at: moment, write: write)
+    #expect(!others.contains("post") && store.getOptional(Self.newText) == "newer")
   }
 
   /// A newer value under the old name is neither replaced nor removed.
   @Test(arguments: Moment.allCases) func anOldValueThatIsWrittenDuringAMigrationStays(_ moment: Moment) throws {
-    let place = try place(.cache)
-    for new in ["new", "old"] {
-      try place.setNumber(7, "old")
-      let notes = migrating(at: moment) {
-        do { try place.setNumber(8, "old") } catch { Issue.record(error) }
-      } _: { key, other in
-        var key = key
-        key.stringValue = new
-        try? place.migrate(key, "old", other)
-      }
-      #expect(try place.number("old") == 8)
-      if new == "new" { #expect(try place.text("new") == "7") } else { #expect(!notes.contains("post")) }
+    let store = try AnyStore.lmdb()
+    for name in ["animals:new", "animals:old"] {
+      store.setCount(Self.oldNumber, 7)
+      let notes = migrating(store, to: name, at: moment) { store.setCount(Self.oldNumber, 8) }
+      #expect(store.getCount(Self.oldNumber) == 8)
+      #expect(name == "animals:new" ? store.getOptional(Self.newText) == "7" : !notes.contains("post"))
     }
   }
 

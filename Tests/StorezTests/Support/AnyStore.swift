@@ -18,7 +18,8 @@ struct AnyStore: CustomTestStringConvertible, Sendable {
   let setWords: @Sendable (Key<Animals, Words>, Words) -> Void
   let observe: @Sendable (@escaping @Sendable (StorezFailure) -> Void) -> Void
 
-  static func makeAll() throws -> [AnyStore] { [userDefaults(), cache(), try lmdb()] }
+  static func makeAll() throws -> [AnyStore] { try makeMigrating() + [cache()] }
+  static func makeMigrating() throws -> [AnyStore] { [userDefaults(), try lmdb()] }
 
   static func userDefaults() -> AnyStore {
     let suite = TemporarySuite()
