@@ -37,7 +37,7 @@ enum Storm {
       quad = step % 3 == 0 ? nil : Quad(step)
     }
 
-    /// A description of what was read and was never written, or `nil`.
+    /// A description of a value that was never written, or `nil`.
     var torn: String? {
       for case let pair? in [pair, $pair.content ?? Pair(-1)] where pair.number < 0 || pair != Pair(pair.number) {
         return "\(pair)"
