@@ -31,13 +31,10 @@ final class Preferences {
 enum Weather: Namespace {
   static let id = "weather"
   static let temperature = Key<Weather, Double>(id: "temp", defaultValue: 0)
+  static let city = Key<Weather, String?>(id: "city", defaultValue: nil)
   static var writes = 0
 
   static func postCommitHook() { writes += 1 }
-}
-
-extension Weather {
-  static let city = Key<Weather, String?>(id: "city", defaultValue: nil)
 }
 
 struct Station {
@@ -54,7 +51,7 @@ class Person: Mappable {
 }
 
 @Suite struct ClientTests {
-  /// The tests that use it suspend nowhere, so that each has its own.
+  /// The tests that use it never suspend, so each has its own.
   func makeDefaultCache() throws -> LMDBCache {
     let cache = try LMDBCache.temporary()
     LMDBCache.defaultForEFStorage = cache

@@ -27,14 +27,11 @@ struct StoredFormTests {
     _ values: [V], property: EFStorageLMDBCache<V>, store get: () -> V, _ set: (V) -> Void,
     cache read: () throws -> V, _ write: (V) throws -> Void, location: SourceLocation = #_sourceLocation
   ) throws {
-    func expect(_ value: V, _ writer: String) throws {
+    func expect(_ value: V, _ writer: Comment) throws {
       for _ in 0..<2 {
-        #expect(property.wrappedValue == value, "\(writer), property", sourceLocation: location)
         let loaded = try property.loadContent() ?? property.makeDefaultContent()
-        #expect(loaded == value, "\(writer), property", sourceLocation: location)
-        #expect(get() == value, "\(writer), store", sourceLocation: location)
-        #expect(try store.throwing { _ in get() } == value, "\(writer), store", sourceLocation: location)
-        #expect(try read() == value, "\(writer), cache", sourceLocation: location)
+        #expect(property.wrappedValue == value && loaded == value, writer, sourceLocation: location)
+        #expect(try get() == value && read() == value, writer, sourceLocation: location)
         // From disk too.
         try cache.flush()
         cache.memory.removeAll()

@@ -59,6 +59,8 @@ import Testing
     #expect(try await values.next() == 4)
     temporary.defaults.removeObject(forKey: "key")
     #expect(try await values.next() == .some(nil))
+    temporary.defaults.set("text", forKey: "key")
+    await #expect(throws: EFStorageFailure.self) { try await values.next() }
     var changing = self.reference(Int.self, "changing").values.makeAsyncIterator()
     #expect(try await changing.next() == .some(nil))
     let writer = try ChildProcess("EFStorageTestProcess", ["serve-defaults", temporary.suite])
@@ -84,17 +86,6 @@ import Testing
     reference.content = 1
     try await task.value
     #expect(seen.current.count == 2 && seen.current.first??.isNaN == true && seen.current.last == 1)
-  }
-
-  @Test func whatCannotBeReadIsThrown() async throws {
-    let failures = Failures(of: "key")
-    temporary.defaults.set("text", forKey: "key")
-    let reference = reference(Int.self)
-    var values = reference.values.makeAsyncIterator()
-    await #expect(throws: EFStorageFailure.self) { try await values.next() }
-    #expect(failures.kinds.allSatisfy { $0 == .loading })
-    reference.content = 1
-    #expect(try await values.next() == 1)
   }
 
   // MARK: A property
