@@ -16,30 +16,20 @@ private struct OwnPlace: EFStorage {
 }
 
 /// A text that runs a hook during its conversion.
-private struct HookedText: Equatable, LMDBCacheStorable, UserDefaultsStorable {
+private struct HookedText: Equatable, LMDBCacheStorable {
   @TaskLocal static var whileConverting: (@Sendable () -> Void)?
 
   var text: String
 
-  private func converting<R>(_ body: () -> R) -> R {
+  func asLMDBCacheStorable() -> Result<any NSCoding, any Error> {
     let hook = Self.whileConverting
     // Nested conversions run no hook.
     Self.$whileConverting.withValue(nil) { hook?() }
-    return body()
+    return text.asLMDBCacheStorable()
   }
-
-  func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { converting { text.asLMDBCacheStorable() } }
 
   static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> HookedText? {
     String.fromLMDBCache(cache, forKey: key).map { HookedText(text: $0) }
-  }
-
-  func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> {
-    converting { text.asUserDefaultsStorable() }
-  }
-
-  static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> HookedText? {
-    String.fromUserDefaults(userDefaults, forKey: key).map { HookedText(text: $0) }
   }
 }
 
@@ -115,40 +105,19 @@ struct CompositionTests {
     #expect(neither?.code == .both && (neither?.underlying as? EFStorageFailure)?.code == .storage)
   }
 
-  @Test(arguments: [false, true])
-  func backfilling(isAskedFor: Bool) throws {
-    try cache.set("old", forKey: "second")
-    let both = EFStorageComposition(
-      EFStorageLMDBCache(wrappedValue: "", forKey: "first", in: cache),
-      EFStorageLMDBCache(wrappedValue: "", forKey: "second", in: cache), backfillsFirst: isAskedFor)
-    #expect(both.wrappedValue == "old")
-    #expect(try cache.value(forKey: "first") == (isAskedFor ? "old" : nil))
-  }
-
   /// A backfill after a read must not overwrite a newer write.
-  private func backfills<First: EFStorage & SendableMetatype>(
-    _ first: @escaping @Sendable () -> First
-  ) throws where First.Content == HookedText {
-    try cache.set("old", forKey: "second")
-    let both = { @Sendable [cache] in
-      EFStorageComposition(
-        first(), EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache),
-        backfillsFirst: true)
-    }
-    let write: @Sendable () -> Void = { both().wrappedValue = HookedText(text: "newer") }
-    let found = HookedText.$whileConverting.withValue(write) { both().wrappedValue }
-    #expect(found.text == "old" && both().wrappedValue.text == "newer" && first().content?.text == "newer")
-  }
-
   @Test func backfillingKeepsANewerContent() throws {
-    let temporary = TemporaryDefaults()
-    try backfills {
-      EFStorageUserDefaults(wrappedValue: HookedText(text: ""), forKey: "first", in: temporary.defaults)
-    }
-    try backfills { [cache] in
-      EFStorageLMDBCache(
-        wrappedValue: HookedText(text: ""), forKey: "first", in: cache, expires: .after(.seconds(3600)))
-    }
+    try cache.set("old", forKey: "second")
+    let first = EFStorageLMDBCache(
+      wrappedValue: HookedText(text: ""), forKey: "first", in: cache, expires: .after(.seconds(3600)))
+    let second = EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache)
+    #expect((first + second).wrappedValue.text == "old" && first.content == nil)
+    let both = EFStorageComposition(first, second, backfillsFirst: true)
+    #expect(both.wrappedValue.text == "old" && first.content?.text == "old")
+    first.content = nil
+    let write: @Sendable () -> Void = { both.wrappedValue = HookedText(text: "newer") }
+    let found = HookedText.$whileConverting.withValue(write) { both.wrappedValue }
+    #expect(found.text == "old" && both.wrappedValue.text == "newer" && first.content?.text == "newer")
   }
 
   @Test func storingWhereNothingIs() throws {
