@@ -11,6 +11,32 @@ final class Both: NSObject, NSCoding, Codable {
   func encode(with coder: NSCoder) { coder.encode(NSString(string: text), forKey: "text") }
 }
 
+// Conversions in the spelling of the original's blog post.
+
+private struct Converted: Equatable, UserDefaultsConvertible {
+  var strings: [String]
+
+  typealias UnderlyingType = NSString
+
+  static func decode(value: UnderlyingType) -> Converted? {
+    Converted(strings: String(describing: value).components(separatedBy: ";"))
+  }
+
+  var encode: UnderlyingType? { NSString(string: strings.joined(separator: ";")) }
+}
+
+private enum Mode: Int, UserDefaultsConvertible {
+  case day, night
+
+  static func decode(value: NSNumber) -> Mode? { Mode(rawValue: value.intValue) }
+  var encode: NSNumber? { NSNumber(value: rawValue) }
+}
+
+/// Implements neither spelling.
+private struct Empty: UserDefaultsConvertible {
+  typealias UserDefaultsType = NSString
+}
+
 @Suite(.serialized) struct UserDefaultsStoreTests {
   let suite = TemporarySuite()
   var store: UserDefaultsStore { suite.store }
@@ -168,5 +194,17 @@ final class Both: NSObject, NSCoding, Codable {
     #expect(self.store.get(key) == 4)
     #expect(UserDefaults.standard.string(forKey: foreign) == "kept")
     #expect(UserDefaults.standard.object(forKey: "storez.keys") == nil)
+  }
+
+  @Test func conversions() {
+    let key = Key<GlobalNamespace, Converted?>(id: "converted", defaultValue: nil)
+    store.set(key, value: Converted(strings: ["fill", "in"]))
+    #expect(store.get(key) == Converted(strings: ["fill", "in"]))
+    let mode = Key<GlobalNamespace, Mode>(id: "mode", defaultValue: .day)
+    #expect(store.get(mode) == .day)
+    store.set(mode, value: .night)
+    #expect(store.get(mode) == .night)
+    let empty = Key<GlobalNamespace, Empty?>(id: "empty", defaultValue: nil)
+    #expect(throws: StorezFailure.self) { try store.throwing { $0.set(empty, value: Empty()) } }
   }
 }
