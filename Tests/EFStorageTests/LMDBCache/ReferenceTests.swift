@@ -238,9 +238,8 @@ struct ReferenceTests {
     #expect(LMDBCache.efStorage.number as Int? == 42)
   }
 
-  @Test func typesOfOneNameAreTwoTypes() throws {
+  @Test func typesOfOneNameAreTwoTypes() {
     _ = Failures()
-    let cache = try TemporaryDirectory().cache()
     let here = EFStorageLMDBCacheRef<Here.Item>.forKey("item", in: cache)
     let there = EFStorageLMDBCacheRef<There.Item>.forKey("item", in: cache)
     #expect("\(Here.Item.self)" == "\(There.Item.self)")
@@ -256,14 +255,13 @@ struct ReferenceTests {
   }
 
   /// No lock is held while a reference is made.
-  @Test func makingAReferenceMayMakeOthers() throws {
+  @Test func makingAReferenceMayMakeOthers() {
     struct Outer: Codable, LMDBCacheStorable {
       static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? {
         _ = EFStorageLMDBCacheRef<Int>.forKey(key, in: cache).content
         return Outer()
       }
     }
-    let cache = try TemporaryDirectory().cache()
-    #expect(finishes { _ = EFStorageLMDBCacheRef<Outer>.forKey("outer", in: cache).content })
+    #expect(finishes { [cache] in _ = EFStorageLMDBCacheRef<Outer>.forKey("outer", in: cache).content })
   }
 }
