@@ -60,7 +60,7 @@ struct CompositionTests {
       // Only the first failure counts.
       if failure.key != key || isNotified.current { return }
       isNotified { $0 = true }
-      let points = both.points
+      let points = both.wrappedValue.points
       seen { $0 = points }
       write(3)
     }
@@ -68,7 +68,7 @@ struct CompositionTests {
     observation.cancel()
     #expect(seen.current == 0)
     // The write that began first finishes last.
-    #expect(both.points == (isRead ? 3 : 1))
+    #expect(both.wrappedValue.points == (isRead ? 3 : 1))
     if isRead { #expect(try cache.value(Size.self, forKey: key) == Size(points: 3)) }
   }
 

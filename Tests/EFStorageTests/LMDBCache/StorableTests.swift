@@ -96,22 +96,6 @@ struct StorableTests {
     #expect(try failures.kinds == [.conversion] && !cache.contains("ported"))
   }
 
-  @Test func storedNilIsNotNothing() throws {
-    let directory = try TemporaryDirectory()
-    for isReopened in [false, true] {
-      let cache = try directory.cache()
-      let property = EFStorageLMDBCache<String?>(wrappedValue: "default", forKey: "optional", in: cache)
-      #expect(property.wrappedValue == (isReopened ? nil : "default"))
-      for value in ["some", nil] {
-        property.wrappedValue = value
-        #expect(property.wrappedValue == value)
-      }
-      #expect(property.projectedValue.lastFailure == nil)
-      #expect(EFStorageLMDBCache<Int?>(wrappedValue: 1, forKey: "nothing", in: cache).wrappedValue == 1)
-      try cache.close()
-    }
-  }
-
   @Test func whatCannotBeReadIsReportedOnce() throws {
     let cache = try TemporaryDirectory().cache()
     try cache.set("dusk", forKey: "mode")

@@ -152,8 +152,6 @@ import Testing
     #expect(try await becomesTrue(within: .seconds(600)) { isSeen.current && change.current })
   }
 
-  // MARK: Ends
-
   @Test func aReleasedPropertyIsNotWatched() async throws {
     let key = UUID().uuidString
     do {
