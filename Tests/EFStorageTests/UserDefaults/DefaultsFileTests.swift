@@ -39,6 +39,7 @@ struct DefaultsFileTests {
     try truncate(to: length)
     if !hasCopy { try FileManager.default.removeItem(atPath: copy) }
     let found = try run("check")
+    #expect(FileManager.default.fileExists(atPath: file + ".damaged") == (length > 0))
     if hasCopy {
       #expect(found == ["loss key0", "missing 0 changing nil"])
     } else {
@@ -47,7 +48,6 @@ struct DefaultsFileTests {
       try run("fill")
     }
     #expect(try run("check") == ["missing 0 changing nil"])
-    #expect(FileManager.default.fileExists(atPath: file + ".damaged") == (length > 0))
   }
 
   /// A deleted file is not restored.
