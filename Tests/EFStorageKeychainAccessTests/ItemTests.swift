@@ -34,27 +34,23 @@ import Testing
     try keychain.removeAll()
   }
 
-  @Test func largeData() throws {
-    var random = SeededRandom(1)
-    let data = Data(random.bytes(4 << 20))
-    try keychain.set(data, key: "k")
-    #expect(try keychain.getData("k") == data)
-    try keychain.removeAll()
-  }
-
   @Test func attributes() throws {
-    let before = Date()
-    try keychain.set("value", key: "key")
+    let (before, secret) = (Date(), "the-secret-\(UUID())")
+    try keychain.set(secret, key: "key")
     let attributes = try #require(try keychain.get("key") { $0 })
-    #expect(attributes.data == Data("value".utf8))
-    #expect(attributes.label == "\(keychain.service): key")
+    #expect(attributes.data == Data(secret.utf8) && attributes.label == "\(keychain.service): key")
     #expect(attributes.account == "key" && attributes.service == keychain.service)
     #expect(attributes.accessGroup == nil && attributes.comment == nil)
     #expect(attributes["service"] == keychain.service && attributes["nothing"] == nil)
     let created = try #require(attributes.creationDate)
     #expect(abs(created.timeIntervalSince(before)) < 60)
     #expect(try #require(attributes.modificationDate) >= created)
-    #expect(try keychain.get("none") { $0?.data } == nil)
+    // Nothing prints the secret.
+    var dumped = ""
+    dump(attributes, to: &dumped)
+    dump(keychain, to: &dumped)
+    let printed = "\(attributes) \(String(reflecting: attributes)) \(dumped) \(keychain)"
+    #expect(!printed.contains(secret) && "\(keychain)" == "Keychain(service: \(keychain.service))")
     struct Own: Error {}
     #expect(throws: Own.self) { try keychain.get("key") { _ in throw Own() } }
 
@@ -62,9 +58,12 @@ import Testing
     let options = Keychain(server: url, protocolType: .imaps, accessGroup: "group", authenticationType: .httpDigest)
       .options
     let internet = Keychain(options, store: session.store)
-    try internet.set("value", key: "user")
+    // Large data too.
+    var random = SeededRandom(1)
+    let data = Data(random.bytes(4 << 20))
+    try internet.set(data, key: "user")
     let other = try #require(try internet.get("user") { $0 })
-    #expect(other.server == url.host && other.port == 8443)
+    #expect(other.data == data && other.server == url.host && other.port == 8443)
     #expect(other["protocol"] == ProtocolType.imaps.rawValue)
     #expect(other["authenticationType"] == AuthenticationType.httpDigest.rawValue)
     #expect(other.accessGroup == "group" && other.service == nil)
@@ -86,13 +85,11 @@ import Testing
       // The last one wins.
       try wrong.attributes(["name": "text"]).set("value", key: "k")
     }
-    #expect(try keychain.get("k") { $0?["name"] } == "text")
     for name in ["service", "accessGroup", "key", "xdg:schema", "xdg:other", "class", "server", "port", ""] {
       let reserved = keychain.attributes([name: "x"])
       expectFailure(.invalidAttribute, within: .seconds(1)) { try reserved.set("value", key: "wrong") }
-      #expect(try reserved.get("k") == "value")
     }
-    #expect(try keychain.keys() == ["k"])
+    #expect(try keychain.get("k") { $0?["name"] } == "text" && keychain.keys() == ["k"])
     try keychain.removeAll()
   }
 
@@ -120,42 +117,7 @@ import Testing
     #expect(internet.server == URL(string: "https://a.b") && internet.service == "")
     #expect("\(internet)" == "Keychain(server: https://a.b, protocolType: https)")
     #expect(Keychain().service == Keychain(accessGroup: "g").service && !Keychain().service.isEmpty)
-    #expect(Set(ProtocolType.allCases.map(\.rawValue)).count == 31 && ProtocolType.https.rawValue == "htps")
-    #expect(Set(AuthenticationType.allCases.map(\.rawValue)).count == 8)
-    #expect(ItemClass(rawValue: "genp") == .genericPassword && ItemClass(rawValue: "inet") == .internetPassword)
-    #expect(ItemClass(rawValue: "x") == nil)
-  }
-
-  @Test func nothingPrintsTheSecret() throws {
-    let secret = "the-secret-\(UUID())"
-    try keychain.set(secret, key: "k")
-    let attributes = try #require(try keychain.get("k") { $0 })
-    var dumped = ""
-    dump(attributes, to: &dumped)
-    dump(keychain, to: &dumped)
-    let printed = "\(attributes) \(String(reflecting: attributes)) \(dumped) \(keychain)"
-    #expect(!printed.contains(secret))
-    #expect("\(keychain)" == "Keychain(service: \(keychain.service))")
-    try keychain.removeAll()
-  }
-
-  /// The service's own program or an older version may leave two items of one identity.
-  @Test func duplicates() throws {
-    let identity = try keychain.options.identity("k")
-    try keychain.set("old", key: "k")
-    let connection = try ServiceConnection(address: session.address, until: Deadline(after: .seconds(20)))
-    let exchange = Exchange(connection, keychain.options.waits, until: Deadline(after: .seconds(20)))
-    let more = identity.merging(["extra": "1"]) { $1 }
-    _ = try exchange.create(
-      label: "other", attributes: more, Secret(copying: .init(start: nil, count: 0), contentType: .text))
-    #expect(try exchange.search(identity).unlocked.count == 2)
-    try keychain.set("new", key: "k")
-    #expect(try exchange.search(identity).unlocked.count == 1)
-    #expect(try keychain.get("k") == "new")
-    _ = try exchange.create(
-      label: "other", attributes: more, Secret(copying: .init(start: nil, count: 0), contentType: .text))
-    try keychain.remove("k")
-    #expect(try exchange.search(identity).unlocked == [])
+    #expect(ItemClass(rawValue: "genp") == .genericPassword && ProtocolType.https.rawValue == "htps")
   }
 
   /// Another program reads the package's items, and vice versa.
@@ -175,5 +137,31 @@ import Testing
     #expect(try lines("lookup") == "written here")
     #expect(try lines("clear") == "")
     #expect(try keychain.get("k") == nil)
+  }
+
+  @Test func anotherProcess() throws {
+    let child = try ChildProcess.keychain(bus: session.address)
+    let service = keychain.service
+    try keychain.set("от нас", key: "k")
+    #expect(child.run("get \(service) k") == "от нас")
+    #expect(child.run("set \(service) k theirs") == "ok" && child.run("all \(service)") == "k")
+    #expect(try keychain.get("k") == "theirs")
+    #expect(child.run("remove \(service) k") == "ok" && child.run("get \(service) k") == "nil")
+    #expect(try keychain.get("k") == nil)
+    // A keychain without a service uses the program's name.
+    #expect(child.run("default own value") == "KeychainTestProcess")
+    let own = session.keychain(service: "KeychainTestProcess")
+    #expect(try own.get("own") == "value")
+    try own.remove("own")
+  }
+
+  /// Several processes create, replace and read one item, which stays one.
+  @Test func storm() throws {
+    let children = try (0..<4).map { _ in try ChildProcess.keychain(bus: session.address) }
+    for child in children { child.send("storm \(keychain.service) k 50") }
+    for child in children { #expect(child.readLine() == "ok") }
+    #expect(try keychain.keys() == ["k"])
+    #expect(try keychain.get("k")?.hasSuffix("-49") == true)
+    try keychain.removeAll()
   }
 }

@@ -15,9 +15,9 @@ import Testing
     return Keychain(options, store: ItemStore { () throws(KeychainError) in address })
   }
 
-  private func expectUnavailable(_ keychain: Keychain, _ code: KeychainError.Code = .serviceUnavailable) {
+  private func expectUnavailable(_ keychain: Keychain) {
     for call in keychain.everyCall + [{ _ = try keychain.contains("k") }] {
-      let (error, _) = expectFailure(code, within: Self.soon, call)
+      let (error, _) = expectFailure(.serviceUnavailable, within: Self.soon, call)
       if let error {
         #expect(!"\(error)".contains("secret\""))
         #expect(error.message.contains("."), "a remedy")
@@ -33,35 +33,24 @@ import Testing
     expectUnavailable(keychain(address))
   }
 
-  @Test func busWithoutTheService() throws {
-    let session = try KeyringSession(keyring: false)
+  @Test(arguments: [nil, "/nowhere/keyring", "/bin/false"])
+  func serviceThatCannotStart(_ command: String?) throws {
+    let services = command.map { ["org.freedesktop.secrets": $0] } ?? [:]
+    let session = try KeyringSession(keyring: false, services: services)
     expectUnavailable(session.keychain())
   }
 
-  @Test(arguments: ["/nowhere/keyring", "/bin/false"])
-  func serviceThatCannotStart(_ command: String) throws {
-    let session = try KeyringSession(keyring: false, services: ["org.freedesktop.secrets": command])
-    expectFailure(.serviceUnavailable, within: Self.soon) { try session.keychain().set("x", key: "k") }
+  private func expectTimeout(_ keychain: Keychain) {
+    let (_, time) = expectFailure(.timedOut, within: Self.soon) {
+      try keychain.timeout(.milliseconds(300)).set("x", key: "k")
+    }
+    #expect(time > .milliseconds(250))
   }
 
   /// A program that never takes the name, or has exited with 0: the bus assumes that it left a daemon.
   @Test(arguments: ["/bin/sleep 30", "/bin/true"]) func serviceThatStartsForever(_ command: String) throws {
     let session = try KeyringSession(keyring: false, services: ["org.freedesktop.secrets": command])
-    let (_, time) = expectFailure(.timedOut, within: Self.soon) {
-      try session.keychain().timeout(.milliseconds(300)).set("x", key: "k")
-    }
-    #expect(time > .milliseconds(250))
-  }
-
-  /// It accepts connections, and never answers.
-  @Test func busThatHangs() throws {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())").path
-    let listener = try Listener(path)
-    defer { withExtendedLifetime(listener) {} }
-    let (_, time) = expectFailure(.timedOut, within: Self.soon) {
-      _ = try keychain("unix:path=\(path)").timeout(.milliseconds(300)).get("k")
-    }
-    #expect(time > .milliseconds(250))
+    expectTimeout(session.keychain())
   }
 
   @Test func serviceThatHangs() throws {
@@ -69,21 +58,15 @@ import Testing
     let process = try #require(session.keyring)
     let keychain = session.keychain()
     try keychain.set("before", key: "k")
-
     kill(process, SIGSTOP)
     // Both on an existing connection and on a new one.
-    for store in [session.store, ItemStore { () throws(KeychainError) in session.address }] {
-      let (_, time) = expectFailure(.timedOut, within: Self.soon) {
-        _ = try Keychain(keychain.options, store: store).timeout(.milliseconds(300)).get("k")
-      }
-      #expect(time > .milliseconds(250))
+    expectTimeout(keychain)
+    expectTimeout(Keychain(keychain.options, store: ItemStore { () throws(KeychainError) in session.address }))
+    for timeout in [Duration.zero, .seconds(-1)] {
+      expectFailure(.timedOut, within: Self.soon) { _ = try keychain.timeout(timeout).get("k") }
     }
-    expectFailure(.timedOut, within: Self.soon) { _ = try keychain.timeout(.zero).get("k") }
-    expectFailure(.timedOut, within: Self.soon) { _ = try keychain.timeout(.seconds(-1)).get("k") }
-
     kill(process, SIGCONT)
-    #expect(try keychain.get("k") == "before")
-    #expect(try keychain.timeout(.seconds(Int64.max)).get("k") == "before")
+    #expect(try keychain.contains("k") && keychain.timeout(.seconds(Int64.max)).contains("k"))
   }
 
   /// The old connection is dropped, and the next call finds the new service.
@@ -92,15 +75,19 @@ import Testing
     let process = try #require(session.keyring)
     let keychain = session.keychain()
     try keychain.set("before", key: "k")
-
-    kill(process, SIGKILL)
+    // It ends during a call.
+    kill(process, SIGSTOP)
+    let ender = Thread {
+      usleep(200_000)
+      kill(process, SIGKILL)
+    }
+    ender.start()
+    expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
     expectUnavailable(keychain)
-
     let keyring = try session.startKeyring()
     #expect(try keychain.get("k") == "before")
     keyring.end()
     expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
-
     // A restart between two calls goes unnoticed.
     let first = try session.startKeyring()
     try keychain.set("again", key: "k")
@@ -110,59 +97,21 @@ import Testing
     second.end()
   }
 
-  @Test func serviceThatEndsDuringACall() throws {
-    let session = try KeyringSession()
-    let process = try #require(session.keyring)
-    let keychain = session.keychain()
-    try keychain.set("before", key: "k")
-    kill(process, SIGSTOP)
-    let ender = Thread {
-      usleep(200_000)
-      kill(process, SIGKILL)
-    }
-    ender.start()
-    expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
-  }
-
-  @Test func busThatEnds() throws {
-    var session: KeyringSession? = try KeyringSession()
-    let keychain = try #require(session).keychain()
-    try keychain.set("before", key: "k")
-    session = nil
-    // The process survives, unlike with GIO's shared connection.
-    expectUnavailable(keychain)
-  }
-
-  /// Each call asks for the address.
-  @Test func busThatMoves() throws {
-    let sessions = [try KeyringSession(), try KeyringSession()]
-    let current = Guarded(sessions[0].address)
-    var options = Options()
-    options.service = "test-\(UUID())"
-    let keychain = Keychain(options, store: ItemStore { () throws(KeychainError) in current.current })
-    try keychain.set("first", key: "k")
-    current { $0 = sessions[1].address }
-    #expect(try keychain.get("k") == nil)
-    current { $0 = sessions[0].address }
-    #expect(try keychain.get("k") == "first")
-  }
-
-  /// Closing a connection releases its descriptors.
-  @Test func noDescriptorStays() throws {
-    func descriptors() throws -> Int {
-      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
-      }.filter { $0.hasPrefix("socket:") }.count
-    }
+  /// Each call asks for the address. The process outlives the bus, unlike with GIO's shared connection.
+  @Test func busThatMovesAndEnds() throws {
     let session = try KeyringSession.shared.get()
-    let keychain = session.keychain()
-    let before = try descriptors()
-    for _ in 0..<100 {
-      let store = ItemStore { () throws(KeychainError) in session.address }
-      #expect(try !Keychain(keychain.options, store: store).contains("k"))
-    }
-    // Closing is asynchronous, and other tests have connections.
-    #expect(eventually { (try? descriptors()).map { $0 <= before + 40 } == true })
+    var ending: KeyringSession? = try KeyringSession()
+    let address = try #require(ending).address
+    let current = Guarded(address)
+    let keychain = Keychain(
+      session.keychain().options, store: ItemStore { () throws(KeychainError) in current.current })
+    try keychain.set("first", key: "k")
+    current { $0 = session.address }
+    #expect(try keychain.get("k") == nil)
+    current { $0 = address }
+    #expect(try keychain.get("k") == "first")
+    ending = nil
+    expectUnavailable(keychain)
   }
 
   /// Subscripts and listings report errors to the handler, and return nothing.
@@ -172,8 +121,7 @@ import Testing
     defer { Keychain.failureHandler = original }
     let errors = Guarded<[KeychainError]>([])
     Keychain.failureHandler = { error in errors { $0.append(error) } }
-    #expect(keychain["k"] == nil)
-    #expect(keychain[data: "k"] == nil)
+    #expect(keychain["k"] == nil && keychain[data: "k"] == nil)
     keychain["k"] = "top secret"
     keychain["k"] = nil
     keychain[data: "k"] = Data("top secret".utf8)
@@ -181,43 +129,48 @@ import Testing
     #expect(keychain.allKeys() == [])
     #expect(errors.current.map(\.code) == Array(repeating: .serviceUnavailable, count: 7))
     #expect(!errors.current.contains { "\($0)".contains("top secret") })
-    // The replaced handler may hold the last reference to its owner, which sets another one in its deinit.
-    let isGone = Guarded(false)
-    do {
-      let owner = LastWish {
-        Keychain.failureHandler = original
-        isGone { $0 = true }
-      }
-      Keychain.failureHandler = { _ in withExtendedLifetime(owner) {} }
-    }
-    Keychain.failureHandler = { error in errors { $0.append(error) } }
-    #expect(isGone.current)
-  }
-}
-
-/// A socket that accepts no connection.
-private final class Listener {
-  private let descriptor: Int32
-  private let path: String
-
-  init(_ path: String) throws {
-    self.path = path
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    try #require(descriptor >= 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    try #require(status == 0)
-    try #require(listen(descriptor, 8) == 0)
   }
 
-  deinit {
-    close(descriptor)
-    unlink(path)
+  // MARK: The address of the bus
+
+  /// An autolaunched bus does not count, because starting it may block.
+  @Test(
+    arguments: [
+      ("unix:path=/run/user/1000/bus", "unix:path=/run/user/1000/bus"),
+      ("unix:path=/a;autolaunch:scope=x;tcp:host=localhost,port=1", "unix:path=/a;tcp:host=localhost,port=1"),
+      ("autolaunch:;unix:path=/a", "unix:path=/a"), ("autolaunch:", nil), ("autolaunch:;", nil),
+      ("autolaunch:;unixexec:path=/bin/sh", nil), ("", nil), (nil, nil),
+    ] as [(String?, String?)])
+  func variable(_ variable: String?, _ address: String?) throws {
+    func found() throws -> String { try SessionBus.address(variable: variable, runtimeDirectory: "/nowhere") }
+    if let address {
+      #expect(try found() == address)
+    } else {
+      expectFailure(.serviceUnavailable, within: .seconds(1)) { _ = try found() }
+    }
+  }
+
+  /// A process without bus variables starts nothing and waits for nothing. libsecret's file and portal backends are
+  /// never used, even on request.
+  @Test(
+    arguments: [
+      [:], ["DBUS_SESSION_BUS_ADDRESS": "autolaunch:"], ["DISPLAY": ":99"],
+      ["SECRET_BACKEND": "file", "SECRET_FILE_TEST_PASSWORD": "x"],
+    ] as [[String: String]])
+  func processWithoutABus(_ variables: [String: String]) throws {
+    let home = FileManager.default.temporaryDirectory.appendingPathComponent("home-\(UUID())")
+    try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: home) }
+    let folders = [
+      "SECRET_FILE_TEST_PATH": home.path + "/test", "HOME": home.path, "XDG_DATA_HOME": home.path,
+      "XDG_RUNTIME_DIR": "/nowhere", "PATH": "/usr/bin:/bin",
+    ]
+    let child = try ChildProcess.keychain(environment: variables.merging(folders) { $1 })
+    for command in ["set s k v", "get s k"] {
+      let words = try #require(child.run(command)).split(separator: " ")
+      #expect(words.prefix(2) == ["error", "serviceUnavailable"])
+      #expect(try #require(Int(words.last ?? "")) < 5000)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path) == [])
   }
 }

@@ -2,7 +2,7 @@ import EFStorageLMDBCache
 import EFStorageUserDefaults
 import Foundation
 
-// A process of its own, since what is replaced is replaced for the whole of it.
+// A separate process, because a replacement affects the whole process.
 
 extension UserDefaults {
   // The language asks for the annotation: UserDefaults is not Sendable.
@@ -51,40 +51,27 @@ private struct Unstorable: UserDefaultsStorable, LMDBCacheStorable {
   static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? { nil }
 }
 
+/// Prints which defaults have the values, the calls of the hooks, and what failed conversions leave.
 enum Replacements {
   static func run(directory: String) throws {
     let cache = try LMDBCache(directory: URL(fileURLWithPath: directory))
     LMDBCache.replacement = cache
-    LMDBCache.efStorage.replaced = "yes"
-    try expect(try cache.value(forKey: "replaced") == "yes", "makeDefault() of the cache is not replaced")
-
-    UserDefaults.efStorage.replaced = "yes"
-    let group = UserDefaults(suiteName: "you.user.defaults.group")
-    expect(group?.string(forKey: "replaced") == "yes", "makeDefault() of the defaults is not replaced")
-    expect(UserDefaults.standard.string(forKey: "replaced") == nil, "the standard defaults were written")
+    LMDBCache.efStorage.replaced = "cache"
+    UserDefaults.efStorage.replaced = "defaults"
+    let defaults = [UserDefaults(suiteName: "you.user.defaults.group"), UserDefaults.standard]
+    let places = try [cache.value(String.self, forKey: "replaced")] + defaults.map { $0?.string(forKey: "replaced") }
+    print(places.map { $0 ?? "nothing" }.joined(separator: ", "))
 
     let defaultsRef = EFStorageUserDefaultsRef<Unstorable>.forKey("replaced")
     defaultsRef.content = Unstorable()
-    expect(calls == ["defaults conversion"], "\(calls)")
-    expect(UserDefaults.efStorage.replaced as String? == "yes", "a failed conversion changed what is stored")
     _ = defaultsRef.content
-    expect(calls == ["defaults conversion", "defaults load"], "\(calls)")
-
-    calls = []
     let cacheRef = EFStorageLMDBCacheRef<Unstorable>.forKey("replaced")
     cacheRef.content = Unstorable()
-    expect(calls == ["cache conversion"], "\(calls)")
-    expect(LMDBCache.efStorage.replaced as String? == "yes", "a failed conversion changed what is stored")
-    _ = cacheRef.content
-    _ = cacheRef.content
-    expect(calls == ["cache conversion", "cache load"], "\(calls)")
+    for _ in 0..<2 { _ = cacheRef.content }
+    let contents = [UserDefaults.efStorage.replaced as String?, LMDBCache.efStorage.replaced as String?]
+    print(contents.map { $0 ?? "nothing" }.joined(separator: ", "))
     try cache.close()
     cacheRef.content = nil
-    expect(calls == ["cache conversion", "cache load", "cache storage"], "\(calls)")
-    print("replaced")
-  }
-
-  private static func expect(_ isMet: @autoclosure () throws -> Bool, _ message: String) rethrows {
-    if try !isMet() { print("failed: \(message)") }
+    print(calls.joined(separator: ", "))
   }
 }

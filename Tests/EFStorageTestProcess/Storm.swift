@@ -2,8 +2,8 @@ import EFStorageLMDBCache
 import Foundation
 import Synchronization
 
-/// Threads that read properties and values while another one writes them. In this program, since the client of an
-/// optimized build must be optimized, too: a read that is torn there is whole in a debug build.
+/// Threads that read properties while another one writes them. In this program, since the client of an optimized build
+/// must be optimized, too: a read that is torn there is whole in a debug build.
 enum Storm {
   struct Pair: Codable, LMDBCacheStorable, Equatable {
     var number: Int
@@ -26,25 +26,36 @@ enum Storm {
   struct Properties: Sendable {
     @EFStorageLMDBCache var pair: Pair?
     @EFStorageLMDBCache var quad: Quad?
-    @EFStorageLMDBCache var number: Int?
-    @EFStorageLMDBCache var text: String?
 
     init(_ cache: LMDBCache) {
       _pair = EFStorageLMDBCache(wrappedValue: Pair(-1), forKey: "pair", in: cache)
       _quad = EFStorageLMDBCache(wrappedValue: Quad(-1), forKey: "quad", in: cache)
-      _number = EFStorageLMDBCache(wrappedValue: -1, forKey: "number", in: cache)
-      _text = EFStorageLMDBCache(wrappedValue: "default", forKey: "text", in: cache)
+    }
+
+    func write(_ step: Int) {
+      pair = step % 3 == 0 ? nil : Pair(step)
+      quad = step % 3 == 0 ? nil : Quad(step)
+    }
+
+    /// A description of a value that was never written, or `nil`.
+    var torn: String? {
+      for case let pair? in [pair, $pair.content ?? Pair(-1)] where pair.number < 0 || pair != Pair(pair.number) {
+        return "\(pair)"
+      }
+      for case let quad? in [quad, $quad.content ?? Quad(-1)] where quad.a < 0 || quad != Quad(quad.a) {
+        return "\(quad)"
+      }
+      return nil
     }
   }
 
   static func run(directory: String, milliseconds: Int) throws {
     var configuration = CacheConfiguration()
-    // Of six keys, so that the last reference to a value is often the property's.
-    configuration.memory.countLimit = 2
+    // Less than the keys, so that the last reference to a value is often the property's.
+    configuration.memory.countLimit = 1
     let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
-    let memory = MemoryCache<Int, Pair>()
     let properties = Properties(cache)
-    write(1, properties, cache, memory)
+    properties.write(1)
     let wrong = Mutex<[String: Int]>([:])
     let observation = EFStorageFailure.observe { failure in wrong.withLock { $0["\(failure)", default: 0] += 1 } }
     let deadline = ContinuousClock.now + .milliseconds(milliseconds)
@@ -56,9 +67,9 @@ enum Storm {
         while step % 64 != 0 || ContinuousClock.now < deadline {
           step += 1
           if thread == 0 {
-            write(step, properties, cache, memory)
+            properties.write(step)
             usleep(50)
-          } else if let read = torn(properties, cache, memory) {
+          } else if let read = properties.torn {
             wrong.withLock { $0[read, default: 0] += 1 }
           }
         }
@@ -70,41 +81,5 @@ enum Storm {
     wrong.withLock { for (what, count) in $0 { print("\(count) times: \(what)") } }
     try cache.close()
     print("calm")
-  }
-
-  private static func write(
-    _ step: Int, _ properties: Properties, _ cache: LMDBCache, _ memory: MemoryCache<Int, Pair>
-  ) {
-    let isNil = step % 3 == 0
-    properties.pair = isNil ? nil : Pair(step)
-    properties.quad = isNil ? nil : Quad(step)
-    properties.number = isNil ? nil : step
-    properties.text = isNil ? nil : "the text of the number \(step)"
-    do { try cache.set(Pair(step), forKey: "value") } catch { print(error) }
-    memory.set(Pair(step), forKey: 0)
-  }
-
-  /// A description of what was read and was never written, or `nil`.
-  private static func torn(
-    _ properties: Properties, _ cache: LMDBCache, _ memory: MemoryCache<Int, Pair>
-  ) -> String? {
-    for pair in [properties.pair, properties.$pair.content ?? Pair(-1), memory.value(forKey: 0)] {
-      if let pair, pair.number < 0 || pair != Pair(pair.number) { return "\(pair)" }
-    }
-    for quad in [properties.quad, properties.$quad.content ?? Quad(-1)] {
-      if let quad, quad.a < 0 || quad != Quad(quad.a) { return "\(quad)" }
-    }
-    for number in [properties.number, properties.$number.content ?? -1] {
-      if let number, number < 0 { return "\(number)" }
-    }
-    for text in [properties.text, properties.$text.content ?? "default"] {
-      if let text, !text.hasPrefix("the text of the number ") { return text }
-    }
-    do {
-      let pair = try cache.value(Pair.self, forKey: "value")
-      return pair == Pair(pair?.number ?? -1) ? nil : "\(pair as Any)"
-    } catch {
-      return "\(error)"
-    }
   }
 }

@@ -16,9 +16,6 @@ enum Mode: String, LMDBCacheStorable, UserDefaultsStorable { case day, night }
 final class Preferences {
   static let shared = Preferences()
 
-  @EFStorageLMDBCache(forKey: "launches")
-  var launches: Int = 0
-
   @EFStorageLMDBCache(forKey: "session", expires: .after(.seconds(3_600)))
   var session: Session?
 
@@ -34,13 +31,10 @@ final class Preferences {
 enum Weather: Namespace {
   static let id = "weather"
   static let temperature = Key<Weather, Double>(id: "temp", defaultValue: 0)
+  static let city = Key<Weather, String?>(id: "city", defaultValue: nil)
   static var writes = 0
 
   static func postCommitHook() { writes += 1 }
-}
-
-extension Weather {
-  static let city = Key<Weather, String?>(id: "city", defaultValue: nil)
 }
 
 struct Station {
@@ -57,7 +51,7 @@ class Person: Mappable {
 }
 
 @Suite struct ClientTests {
-  /// The tests that use it suspend nowhere, so that each has its own.
+  /// The tests that use it never suspend, so each has its own.
   func makeDefaultCache() throws -> LMDBCache {
     let cache = try LMDBCache.temporary()
     LMDBCache.defaultForEFStorage = cache
@@ -68,21 +62,16 @@ class Person: Mappable {
 
   @Test func aCache() async throws {
     let cache = try LMDBCache.temporary()
-    try cache.set(Profile(name: "Ada"), forKey: "user:42", expires: .after(.seconds(3_600)))
-    #expect(try cache.value(Profile.self, forKey: "user:42")?.name == "Ada")
-    #expect(
-      try await cache.value(Profile.self, forKey: "user:43") { _ in try await self.load("Grace") }.name == "Grace")
-    #expect(try cache.increment(forKey: "visits") == 1)
+    #expect(try await cache.value(Profile.self, forKey: "user:1") { _ in try await self.load("Ada") }.name == "Ada")
     #expect(try await cache.update([String].self, forKey: "names") { $0 = ($0 ?? []) + ["Ada"] } == ["Ada"])
-    try await cache.write { $0.set(Profile(name: "Edsger"), forKey: "user:44") }
-    #expect(try await cache.read { try $0.value(Profile.self, forKey: "user:44") }?.name == "Edsger")
+    try await cache.write { $0.set(Profile(name: "Grace"), forKey: "user:2") }
+    #expect(try await cache.read { try $0.value(Profile.self, forKey: "user:2") }?.name == "Grace")
     var changes = cache.changes(withPrefix: "user:").makeAsyncIterator()
-    try cache.removeValue(forKey: "user:44")
-    #expect(await changes.next() == .removed(key: "user:44"))
+    try cache.removeValue(forKey: "user:2")
+    #expect(await changes.next() == .removed(key: "user:2"))
     await withCheckedContinuation { continuation in
       cache.setObject(NSString("text"), forKey: "note") { _ in continuation.resume() }
     }
-    #expect(cache.containsObject(forKey: "note"))
     try await cache.close()
   }
 
@@ -90,13 +79,10 @@ class Person: Mappable {
     let cache = try makeDefaultCache()
     defer { for key in ["mainActorMode", "mainActorSize"] { UserDefaults.standard.removeObject(forKey: key) } }
     let preferences = Preferences.shared
-    preferences.launches += 1
     preferences.session = Session(user: "ada")
     preferences.mode = .night
     preferences.size = 2
-    #expect(preferences.launches == 1 && preferences.session?.user == "ada")
-    #expect(preferences.mode == .night && preferences.size == 2)
-    #expect(EFStorageLMDBCacheRef<Double>.forKey("size", in: cache).content == 2)
+    #expect(preferences.session?.user == "ada" && preferences.mode == .night && preferences.size == 2)
     try cache.close()
   }
 
@@ -104,12 +90,10 @@ class Person: Mappable {
     let cache = try makeDefaultCache()
     let store = LMDBStore(cache: cache)
     try store.throwing { $0.set(Weather.temperature, value: 21) }
-    #expect(Weather.writes == 1)
-    #expect(Station().temperature == 21)
+    #expect(Weather.writes == 1 && Station().temperature == 21)
     try cache.set("Oslo", forKey: "CityName")
     store.migrate([LMDBStore.Migration(to: Weather.city, from: "CityName", as: String.self) { $0 }])
-    #expect(store.get(Weather.city) == "Oslo")
-    #expect(store.count(in: Weather.self) == 2)
+    #expect(store.get(Weather.city) == "Oslo" && store.count(in: Weather.self) == 2)
     try cache.close()
   }
 

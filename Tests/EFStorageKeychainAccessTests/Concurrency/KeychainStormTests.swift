@@ -28,31 +28,4 @@ import Testing
       try keychain.removeAll()
     }
   }
-
-  /// The service restarts during use: each call succeeds or reports that it is unavailable.
-  @Test func restarts() throws {
-    let session = try KeyringSession()
-    let keychain = session.keychain()
-    try keychain.set("value", key: "k")
-    kill(try #require(session.keyring), SIGKILL)
-    let isOver = Guarded(false)
-    concurrently(5) { thread in
-      if thread == 0 {
-        defer { isOver { $0 = true } }
-        do { for _ in 0..<5 { try session.startKeyring().end() } } catch { Issue.record(error) }
-        return
-      }
-      while !isOver.current {
-        do {
-          let value = try keychain.get("k")
-          #expect(value == "value")
-        } catch let error as KeychainError {
-          // A starting service may have no open keyring yet.
-          #expect([.serviceUnavailable, .locked, .promptDismissed].contains(error.code), "\(error)")
-        } catch {
-          Issue.record(error)
-        }
-      }
-    }
-  }
 }

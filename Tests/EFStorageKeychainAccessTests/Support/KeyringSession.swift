@@ -37,18 +37,15 @@ final class KeyringSession: Sendable {
   ///   - password: Without one the service keeps the keyring in a text file.
   ///   - services: The names that the bus can start, with their command lines.
   init(keyring: Bool = true, password: Bool = true, services: [String: String] = [:]) throws {
-    var arguments = (keyring ? [] : ["--no-keyring"]) + (password ? [] : ["--no-password"])
-    var folder: URL?
-    if !services.isEmpty {
-      let directory = FileManager.default.temporaryDirectory.appendingPathComponent("services-\(UUID())")
-      folder = directory
-      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-      for (name, command) in services {
-        try Data("[D-BUS Service]\nName=\(name)\nExec=\(command)\n".utf8)
-          .write(to: directory.appendingPathComponent(name + ".service"))
-      }
-      arguments += ["--services", directory.path]
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("services-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    for (name, command) in services {
+      try Data("[D-BUS Service]\nName=\(name)\nExec=\(command)\n".utf8)
+        .write(to: folder.appendingPathComponent(name + ".service"))
     }
+    let arguments: [String] =
+      (keyring ? [] : ["--no-keyring"]) + (password ? [] : ["--no-password"])
+      + (services.isEmpty ? [] : ["--services", folder.path])
     let path = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Scripts/lib/with-keyring")
       .standardized
     let say = "echo $DBUS_SESSION_BUS_ADDRESS; echo $WITH_KEYRING_DIRECTORY; echo $WITH_KEYRING_PROCESS; exec cat"

@@ -1,11 +1,8 @@
 import EFStorageLMDBCache
 import EFStorageUserDefaults
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
-
-@testable import EFStorageCore
 
 /// Meant for the thread sanitizer too.
 @Suite(.serialized)
@@ -67,23 +64,6 @@ struct EFStorageStormTests {
     #expect(counters.list.values.allSatisfy { $0 == 100 } && counters.list.count == 8)
   }
 
-  /// A thread that waits neither gives up while others make progress, nor writes what it read before.
-  @Test func turnsAreTakenOneByOne() {
-    let turn = Turn()
-    let inside = Atomic<Int>(0)
-    let isAlone = Guarded(true)
-    concurrently(8) { _ in
-      for _ in 0..<40 {
-        turn.take {
-          if inside.add(1, ordering: .relaxed).newValue != 1 { isAlone { $0 = false } }
-          usleep(10_000)
-          inside.subtract(1, ordering: .relaxed)
-        }
-      }
-    }
-    #expect(isAlone.current)
-  }
-
   /// Nested changes of two properties in opposite orders, and a change that continues on another thread.
   @Test func changesOfTwoPropertiesEnd() async throws {
     let (directory, defaults) = (try TemporaryDirectory(), TemporaryDefaults())
@@ -100,6 +80,17 @@ struct EFStorageStormTests {
       } else {
         swap(&counters.stored, &counters.cached)
       }
+    }
+  }
+  @Test func threadsGetTheSameReference() throws {
+    let cache = try TemporaryDirectory().cache()
+    for round in 0..<50 {
+      let found = Guarded<[ObjectIdentifier: EFStorageLMDBCacheRef<Int>]>([:])
+      concurrently(4) { _ in
+        let reference = EFStorageLMDBCacheRef<Int>.forKey("round\(round)", in: cache)
+        found { $0[ObjectIdentifier(reference)] = reference }
+      }
+      #expect(found.current.count == 1)
     }
   }
 }

@@ -2,8 +2,12 @@ import EFStorageLMDBCache
 import Foundation
 @testable import LMDBCaching
 import Observation
+import Storez
 import TestSupport
 import Testing
+
+private enum Here { struct Item: Codable, Equatable, LMDBCacheStorable { var a: Int } }
+private enum There { struct Item: Codable, Equatable, LMDBCacheStorable { var b: Int } }
 
 struct ReferenceTests {
   let directory: TemporaryDirectory
@@ -26,10 +30,8 @@ struct ReferenceTests {
       (nil, { try cache.removeAll() }),
       (4, { try cache.setObject(CacheValue.make(4), forKey: "key") }),
       (nil, { try cache.removeAll(.prefix("k")) }),
-      (5, { reference.content = 5 }),
-      (nil, { reference.content = nil }),
       (6, { wrapper.wrappedValue = 6 }),
-      (nil, { wrapper.removeContentFromUnderlyingStorage() }),
+      (nil, { reference.content = nil }),
       (7, { cache.efStorage.key = 7 }),
       (7, { cache.memory.removeAll() }),
       (nil, { try cache.trim(to: .count(0)) }),
@@ -106,25 +108,11 @@ struct ReferenceTests {
     // Null is a content, and objects are not values of the cache.
     let optional = EFStorageLMDBCache<Int?>(wrappedValue: 5, forKey: "optional", in: cache)
     #expect(try optional.update { $0 = nil } == nil && optional.wrappedValue == nil)
-    let object = EFStorageLMDBCacheRef<NSString>.forKey("object", in: cache)
-    #expect(try object.update { $0 = "text" } == "text" && object.content == "text")
-    #expect(try object.update { $0 = nil } == nil && !cache.contains("object"))
-    // Tags stay, and an object expires as the property says.
-    try cache.set(1, forKey: "tagged", tags: ["tag"])
-    #expect(try EFStorageLMDBCacheRef<Int>.forKey("tagged", in: cache).update { $0 = 2 } == 2)
-    try await cache.removeAll(.tag("tag"))
-    #expect(try !cache.contains("tagged"))
-    let brief = EFStorageLMDBCache<NSString>(
-      wrappedValue: "none", forKey: "brief", in: cache, expires: .after(.seconds(10)))
-    #expect(try brief.update { $0 = "text" } == "text" && brief.wrappedValue == "text")
+    let object = EFStorageLMDBCache<NSString>(
+      wrappedValue: "none", forKey: "object", in: cache, expires: .after(.seconds(10)))
+    #expect(try object.update { $0 = "text" } == "text" && object.wrappedValue == "text")
     clock.advance(by: .seconds(11))
-    #expect(brief.wrappedValue == "none")
-    let nowhere = EFStorageLMDBCacheRef<Int>.forKey("key", in: nil)
-    _ = Failures()
-    #expect(throws: EFStorageFailure.self) { try nowhere.update { $0 = 1 } }
-    let itself = EFStorageLMDBCacheRef<Int>.forKey("self", in: cache)
-    let error = #expect(throws: CacheError.self) { try itself.update { _ in try cache.increment(forKey: "self") } }
-    #expect(error?.code == .recursiveUpdate)
+    #expect(object.wrappedValue == "none")
     // A member is set by an update, whose failure is reported.
     let members = EFStorageLMDBCacheRef<Point>.forKey("members", in: cache)
     members.content = Point(x: 1)
@@ -137,11 +125,18 @@ struct ReferenceTests {
 
   struct Point: Codable, Sendable, LMDBCacheStorable { var x: Int }
 
-  @Test func updatesOfTwoProcessesAreAllThere() throws {
+  @Test func anotherProcessWrites() throws {
     let process = try ChildProcess(
       "EFStorageTestProcess", ["serve-cache", directory.url.appendingPathComponent("cache").path])
-    let count = EFStorageLMDBCache(wrappedValue: 0, forKey: "count", in: cache)
     #expect(process.run("get") == "default")
+    // Its write comes after the check, and stays.
+    let reference = EFStorageLMDBCacheRef<String>.forKey("shared", in: cache)
+    let isStored = try reference.storeContentIfAbsent {
+      #expect(process.run("set theirs") == "done")
+      return "mine"
+    }
+    #expect(!isStored && reference.content == "theirs")
+    let count = EFStorageLMDBCache(wrappedValue: 0, forKey: "count", in: cache)
     process.send("add 200")
     for _ in 0..<200 { try count.update { $0 += 1 } }
     #expect(process.readLine() == "done")
@@ -176,19 +171,58 @@ struct ReferenceTests {
   @Test func withoutACache() async throws {
     let failures = Failures(of: "nowhere")
     let reference = EFStorageLMDBCacheRef<Int>.forKey("nowhere", in: nil)
-    for _ in 0..<2 { #expect(reference.content == nil) }
     // It would look like a content that was never set.
     let unread = #expect(throws: EFStorageFailure.self) { try reference.loadContent() }
     #expect((unread?.underlying as? CacheError)?.code == .storageFailed && unread?.kind == .loading)
     reference.content = 1
     #expect(throws: EFStorageFailure.self) { try reference.storeContentIfAbsent { 1 } }
     #expect(reference.content == nil && failures.kinds == [.loading, .storage, .storage, .loading])
-    #expect(reference.lastFailure?.kind == .loading)
+    #expect(throws: EFStorageFailure.self) { try reference.update { $0 = 1 } }
     var contents = reference.values.makeAsyncIterator()
     await #expect(throws: EFStorageFailure.self) { try await contents.next() }
-    let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "nowhere", in: nil)
-    #expect(property.wrappedValue == 5)
-    #expect(throws: EFStorageFailure.self) { try property.loadContent() }
+    #expect(EFStorageLMDBCache(wrappedValue: 5, forKey: "nowhere", in: nil).wrappedValue == 5)
+  }
+
+  /// A cache that was rebuilt after damage has lost its contents. A sound one reports nothing.
+  @Test func aReferenceReportsThatItsContentIsLost() throws {
+    let (key, other) = ("lost \(UUID())", "default \(UUID())")
+    let (failures, others) = (Failures(of: key), Failures(of: other))
+    for key in [key, other] { EFStorageLMDBCache(wrappedValue: 0, forKey: key, in: cache).wrappedValue = 42 }
+    try cache.close()
+    #expect(failures.all.isEmpty && others.all.isEmpty)
+    let file = directory.url.appendingPathComponent("cache/data.mdb")
+    try Data(contentsOf: file).prefix(9_000).write(to: file)
+    let rebuilt = try directory.cache()
+    let reference = EFStorageLMDBCacheRef<Int>.forKey(key, in: rebuilt)
+    #expect(failures.kinds == [.loss])
+    #expect(reference.content == nil && reference.lastFailure?.kind == .loss)
+    #expect((reference.lastFailure?.underlying as? CacheError)?.code == .rebuilt)
+    reference.content = 1
+    #expect(reference.lastFailure == nil && reference.content == 1 && failures.kinds == [.loss])
+    // A default is not stored silently either.
+    let wrapper = EFStorageLMDBCache(wrappedValue: 7, forKey: other, in: rebuilt, persistDefaultContent: true)
+    #expect(try others.kinds == [.loss] && wrapper.wrappedValue == 7 && rebuilt.value(Int.self, forKey: other) == 7)
+    try rebuilt.close()
+  }
+
+  /// Typed keys, and properties that name no cache, share one that cache cleaners leave alone. Uses a child process,
+  /// because the folder is looked up once.
+  @Test func theDefaultsOfAnApplicationAreOneCache() async {
+    await #expect(processExitsWith: .success) {
+      let directory = try TemporaryDirectory()
+      setenv("XDG_DATA_HOME", directory.url.path, 1)
+      setenv("HOME", directory.url.path, 1)
+      let visits = Key<GlobalNamespace, Int>(id: "visits", defaultValue: 0)
+      let property = EFStorageLMDBCacheRef<Int>.forKey("visits")
+      property.content = 1
+      let (store, other) = (try LMDBStore(), try LMDBStore(name: "other"))
+      #expect(store.cache.directory.path.contains(directory.url.lastPathComponent))
+      #expect(store.get(visits) == 1)
+      store.set(visits, value: 2)
+      other.set(visits, value: 3)
+      #expect(other.cache.directory.lastPathComponent == "other")
+      #expect(property.content == 2 && other.get(visits) == 3 && store.get(visits) == 2)
+    }
   }
 
   @Test func defaultCacheCanBeSet() throws {
@@ -202,5 +236,32 @@ struct ReferenceTests {
     @EFStorageLMDBCache(forKey: "number") var number: Int?
     #expect(number == 42)
     #expect(LMDBCache.efStorage.number as Int? == 42)
+  }
+
+  @Test func typesOfOneNameAreTwoTypes() {
+    _ = Failures()
+    let here = EFStorageLMDBCacheRef<Here.Item>.forKey("item", in: cache)
+    let there = EFStorageLMDBCacheRef<There.Item>.forKey("item", in: cache)
+    #expect("\(Here.Item.self)" == "\(There.Item.self)")
+    #expect(ObjectIdentifier(here) != ObjectIdentifier(there))
+    here.content = Here.Item(a: 1)
+    #expect(here.content == Here.Item(a: 1) && there.content == nil)
+    // Keys are bytes, although `==` treats these as equal.
+    let composed = EFStorageLMDBCacheRef<Int>.forKey("caf\u{e9}", in: cache)
+    let decomposed = EFStorageLMDBCacheRef<Int>.forKey("cafe\u{301}", in: cache)
+    composed.content = 1
+    decomposed.content = 2
+    #expect(composed !== decomposed && composed.content == 1 && decomposed.content == 2)
+  }
+
+  /// No lock is held while a reference is made.
+  @Test func makingAReferenceMayMakeOthers() {
+    struct Outer: Codable, LMDBCacheStorable {
+      static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? {
+        _ = EFStorageLMDBCacheRef<Int>.forKey(key, in: cache).content
+        return Outer()
+      }
+    }
+    #expect(finishes { [cache] in _ = EFStorageLMDBCacheRef<Outer>.forKey("outer", in: cache).content })
   }
 }

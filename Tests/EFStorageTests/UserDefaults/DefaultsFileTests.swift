@@ -6,21 +6,24 @@ import Testing
 @Suite(.serialized)
 struct DefaultsFileTests {
   private let directory: TemporaryDirectory
-  private let suite = "suite"
-  private var file: String { directory.url.path + "/\(suite).plist" }
-  private var copy: String { directory.url.path + "/.\(suite).plist.copy" }
+  private var file: String { directory.url.path + "/suite.plist" }
+  private var copy: String { directory.url.path + "/.suite.plist.copy" }
 
   init() throws { directory = try TemporaryDirectory() }
 
-  private func start(_ words: String...) throws -> ChildProcess {
+  private func start(_ suite: String = "suite") throws -> ChildProcess {
     var environment = ProcessInfo.processInfo.environment
     environment["XDG_CONFIG_HOME"] = directory.url.path
-    return try ChildProcess("EFStorageTestProcess", words, environment: environment)
+    return try ChildProcess("EFStorageTestProcess", ["serve-defaults", suite], environment: environment)
   }
 
-  private func fill() throws { #expect(try start("fill-defaults", suite).readRemaining() == []) }
-
-  private func check() throws -> [String] { try start("check-defaults", suite).readRemaining() }
+  /// The output of a process that runs a command and exits.
+  @discardableResult private func run(_ command: String) throws -> [String] {
+    let process = try start()
+    process.send(command)
+    process.endInput()
+    return process.readRemaining()
+  }
 
   private func truncate(to length: UInt64) throws {
     let handle = try #require(FileHandle(forWritingAtPath: file))
@@ -28,78 +31,67 @@ struct DefaultsFileTests {
     try handle.close()
   }
 
-  @Test(arguments: [0, 1, 40, 2_000])
-  func aDamagedFileIsRestoredAndTold(length: UInt64) throws {
-    try fill()
+  @Test(arguments: [0, 1, 40, 2_000], [true, false])
+  func aDamagedFileIsReported(length: UInt64, hasCopy: Bool) throws {
+    try run("fill")
     // The copy has the state before the last write.
-    #expect(try start("exit-defaults", suite, "1", "0").readRemaining() == [])
+    #expect(try run("set 1") == ["set 1"])
     try truncate(to: length)
-    let found = try check()
-    #expect(found == ["loss key0", "missing 0 changing nil"])
-    #expect(try check() == ["missing 0 changing nil"])
+    if !hasCopy { try FileManager.default.removeItem(atPath: copy) }
+    let found = try run("check")
     #expect(FileManager.default.fileExists(atPath: file + ".damaged") == (length > 0))
-  }
-
-  @Test(arguments: [0, 40])
-  func aDamagedFileWithoutACopyIsTold(length: UInt64) throws {
-    try fill()
-    try truncate(to: length)
-    try FileManager.default.removeItem(atPath: copy)
-    let found = try check()
-    #expect(found.filter { $0.hasPrefix("loss key") }.count == 100 && found.contains("loss changing"))
-    #expect(found.last == "missing 100 changing nil")
-    #expect(FileManager.default.fileExists(atPath: file + ".damaged") == (length > 0))
-    try fill()
-    #expect(try check() == ["missing 0 changing nil"])
+    if hasCopy {
+      #expect(found == ["loss key0", "missing 0 changing nil"])
+    } else {
+      #expect(found.filter { $0.hasPrefix("loss key") }.count == 100 && found.contains("loss changing"))
+      #expect(found.last == "missing 100 changing nil")
+      try run("fill")
+    }
+    #expect(try run("check") == ["missing 0 changing nil"])
   }
 
   /// A deleted file is not restored.
   @Test func aRemovedFileStaysRemoved() throws {
-    try fill()
-    #expect(try start("exit-defaults", suite, "1", "0").readRemaining() == [])
+    try run("fill")
+    try run("set 1")
     try FileManager.default.removeItem(atPath: file)
-    #expect(try check() == ["missing 100 changing nil"])
+    #expect(try run("check") == ["missing 100 changing nil"])
     #expect(!FileManager.default.fileExists(atPath: copy))
-    #expect(try start("exit-defaults", suite, "2", "0").readRemaining() == [])
+    try run("set 2")
     try truncate(to: 0)
-    #expect(try check().last == "missing 100 changing nil")
+    #expect(try run("check").last == "missing 100 changing nil")
   }
 
-  @Test func whatCannotBeWrittenIsToldOnceAndTriedAgain() throws {
-    try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
-    let process = try start("churn-defaults", suite)
-    #expect(process.readLine() == "storage changing")
-    process.send("1")
-    #expect([process.readLine(), process.readLine()] == ["set 1", "storage "])
-    try FileManager.default.removeItem(atPath: file)
-    #expect(eventually { FileManager.default.fileExists(atPath: file) })
+  /// A file that cannot be written, or whose lock a suspended process holds, is reported once and tried again.
+  @Test(arguments: [false, true]) func aFileThatIsNotWritten(isLocked: Bool) throws {
+    if isLocked {
+      try run("fill")
+    } else {
+      try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+    }
+    // Close-on-exec: a child would keep the lock.
+    let descriptor = isLocked ? open(copy, O_RDWR | O_CLOEXEC) : -1
+    #expect(!isLocked || flock(descriptor, LOCK_EX) == 0)
+    let process = try start()
+    process.send("set 1")
+    #expect((0..<3).map { _ in process.readLine() } == ["storage changing", "set 1", "storage "])
+    if isLocked {
+      close(descriptor)
+    } else {
+      try FileManager.default.removeItem(atPath: file)
+      #expect(eventually { FileManager.default.fileExists(atPath: file) })
+    }
     process.end()
     #expect(process.readRemaining() == [])
-    #expect(try check().last == "missing 100 changing 1")
-  }
-
-  /// A suspended process that holds the lock must not block others forever.
-  @Test func aLockThatIsKept() throws {
-    try fill()
-    // Close-on-exec: a child would keep the lock.
-    let descriptor = open(copy, O_RDWR | O_CLOEXEC)
-    #expect(flock(descriptor, LOCK_EX) == 0)
-    let process = try start("churn-defaults", suite)
-    #expect(process.readLine() == "storage changing")
-    process.send("1")
-    #expect([process.readLine(), process.readLine()] == ["set 1", "storage "])
-    close(descriptor)
-    process.end()
-    #expect(try check() == ["missing 0 changing 1"])
+    #expect(try run("check") == ["missing \(isLocked ? 0 : 100) changing 1"])
   }
 
   /// One process stores each property's default, and the others find it.
   @Test func oneDefaultIsStored() throws {
     for round in 0..<5 {
-      let suite = "persisting\(round)"
-      let processes = try (0..<4).map { try start("persist-default", suite, "\($0)") }
-      for process in processes { #expect(process.readLine() == "ready") }
-      for process in processes { process.send("go") }
+      let processes = try (0..<4).map { _ in try start("persisting\(round)") }
+      for process in processes { #expect(process.run("hello") == "ready") }
+      for (number, process) in processes.enumerated() { process.send("persist \(number)") }
       let contents = Set(processes.map { $0.readLine() })
       #expect(contents.count == 1 && contents.first != nil, "\(contents)")
     }

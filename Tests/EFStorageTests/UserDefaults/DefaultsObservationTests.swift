@@ -13,12 +13,13 @@ import Testing
   ) -> EFStorageUserDefaultsRef<Content> { .forKey(key, in: temporary.defaults) }
 
   /// Returns after all observers have been notified twice.
-  private func twoLooksLater() async {
-    var looks = DefaultsFeed.shared.watch("look").makeAsyncIterator()
+  private func twoPollsLater() async throws {
+    var polls = reference(Int.self, "polled").values.makeAsyncIterator()
+    _ = try await polls.next()
     for number in 0..<2 {
       // Bypasses the references, so only polling finds it.
-      temporary.defaults.set(number, forKey: "look")
-      _ = await looks.next()
+      temporary.defaults.set(number, forKey: "polled")
+      #expect(try await polls.next() == number)
     }
   }
 
@@ -36,45 +37,40 @@ import Testing
     reference.content = nil
     #expect(try await values.next() == .some(nil))
     #expect(try reference.storeContentIfAbsent { 3 })
-    #expect(try await values.next() == 3)
     for number in 4...1_000 { reference.content = number }
     #expect(try await values.next() == 1_000)
-    // A new iterator starts with the current value.
-    var others = reference.values.makeAsyncIterator()
-    #expect(try await others.next() == 1_000)
     // It ends with its task.
     let task = Task { for try await _ in reference.values {} }
     task.cancel()
     try await task.value
   }
 
-  /// Includes writes that bypass the references or use another object of the suite.
+  /// Includes writes that bypass the references, use another object of the suite, or come from another process.
   @Test func whatIsWrittenPastTheReferencesIsSeen() async throws {
-    let reference = reference(String.self)
+    let reference = reference(Int.self)
     var values = reference.values.makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
-    for text in ["a", "b", "c"] {
-      temporary.defaults.set(text, forKey: "key")
-      #expect(try await values.next() == text)
+    for number in 1...3 {
+      temporary.defaults.set(number, forKey: "key")
+      #expect(try await values.next() == number)
     }
     let other = try #require(UserDefaults(suiteName: temporary.suite))
-    other.set("d", forKey: "key")
-    #expect(try await values.next() == "d")
+    other.set(4, forKey: "key")
+    #expect(try await values.next() == 4)
     temporary.defaults.removeObject(forKey: "key")
     #expect(try await values.next() == .some(nil))
+    temporary.defaults.set("text", forKey: "key")
+    await #expect(throws: EFStorageFailure.self) { try await values.next() }
+    var changing = self.reference(Int.self, "changing").values.makeAsyncIterator()
+    #expect(try await changing.next() == .some(nil))
+    let writer = try ChildProcess("EFStorageTestProcess", ["serve-defaults", temporary.suite])
+    #expect(writer.run("set 5") == "set 5" && writer.end() == .exit(0))
+    // A change through a reference rereads the file.
+    reference.content = 1
+    #expect(try await changing.next() == 5)
   }
 
-  /// A change through a reference rereads the file.
-  @Test func whatAnotherProcessWritesIsSeen() async throws {
-    var values = reference(Int.self, "int").values.makeAsyncIterator()
-    #expect(try await values.next() == .some(nil))
-    let writer = try ChildProcess("EFStorageTestProcess", ["write-defaults", temporary.suite])
-    try #require(writer.end() == .exit(0))
-    reference(Int.self, "another").content = 1
-    #expect(try await values.next() == Int.max)
-  }
-
-  @Test func aContentThatIsNoNumberIsToldOnce() async throws {
+  @Test func aContentThatIsNoNumberIsSeenOnce() async throws {
     let reference = reference(Double.self)
     reference.content = .nan
     let seen = Guarded<[Double?]>([])
@@ -85,22 +81,11 @@ import Testing
       }
     }
     #expect(try await becomesTrue(within: .seconds(600)) { !seen.current.isEmpty })
-    await twoLooksLater()
+    try await twoPollsLater()
     reference.content = .nan
     reference.content = 1
     try await task.value
     #expect(seen.current.count == 2 && seen.current.first??.isNaN == true && seen.current.last == 1)
-  }
-
-  @Test func whatCannotBeReadIsToldOfAndWaitedOut() async throws {
-    let failures = Failures(of: "key")
-    temporary.defaults.set("text", forKey: "key")
-    let reference = reference(Int.self)
-    var values = reference.values.makeAsyncIterator()
-    await #expect(throws: EFStorageFailure.self) { try await values.next() }
-    #expect(failures.kinds.allSatisfy { $0 == .loading })
-    reference.content = 1
-    #expect(try await values.next() == 1)
   }
 
   // MARK: A property
@@ -116,11 +101,16 @@ import Testing
     return flag
   }
 
-  @Test(arguments: ["reference", "defaults", "removal"]) func whoReadsItIsTold(_ what: String) async throws {
+  @Test(arguments: ["reference", "defaults", "removal"]) func aTrackedReadIsNotified(_ what: String) async throws {
     let reference = reference(Int.self)
     reference.content = 1
     let observed = observed()
     let change = changed { #expect(observed.wrappedValue == 1) }
+    // Other keys and unchanged values do not notify.
+    for number in 0..<100 { self.reference(Int.self, "key\(number)").content = number }
+    reference.content = 1
+    try await twoPollsLater()
+    #expect(!change.current)
     switch what {
     case "reference": reference.content = 2
     case "defaults": temporary.defaults.set(2, forKey: "key")
@@ -134,87 +124,40 @@ import Testing
     #expect(observed.wrappedValue == 3)
   }
 
-  /// Observation starts when the closure ends, after others have seen the change.
-  @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
+  /// Observation starts when the closure ends, so a change during it notifies afterwards.
+  @Test func whatChangesDuringATrackedRead() async throws {
     let reference = reference(Int.self)
     reference.content = 0
     let observed = observed()
-    let (change, isRead, areOthersTold) = (Guarded(false), Guarded(false), Guarded(false))
-    let latest = Guarded<Guarded<Bool>?>(nil)
-    /// Runs on another thread, outside this one's tracking.
-    @Sendable func changedForAnother() -> Guarded<Bool> {
-      onThread(stack: 1 << 20) {
-        let flag = Guarded(false)
-        withObservationTracking {
-          _ = observed.wrappedValue
-        } onChange: {
-          flag { $0 = true }
-        }
-        return flag
-      }
-    }
+    let (change, isSeen) = (Guarded(false), Guarded(false))
     inBackground(DispatchGroup()) {
       withObservationTracking {
         _ = observed.wrappedValue
-        for number in 1...count {
-          let other = changedForAnother()
-          reference.content = number
-          if !eventually(within: .seconds(300), { other.current }) { return }
+        // Another thread's tracking sees the change first.
+        let other = onThread(stack: 1 << 20) {
+          let flag = Guarded(false)
+          withObservationTracking {
+            _ = observed.wrappedValue
+          } onChange: {
+            flag { $0 = true }
+          }
+          return flag
         }
-        let last = changedForAnother()
-        latest { $0 = last }
-        areOthersTold { $0 = true }
+        reference.content = 1
+        if eventually(within: .seconds(300), { other.current }) { isSeen { $0 = true } }
       } onChange: {
         change { $0 = true }
       }
-      isRead { $0 = true }
     }
-    #expect(try await becomesTrue(within: .seconds(600)) { isRead.current })
-    #expect(areOthersTold.current)
-    #expect(try await becomesTrue(within: .seconds(600)) { change.current })
-    // Trackers that already know are not notified.
-    #expect(latest.current?.current == false)
+    #expect(try await becomesTrue(within: .seconds(600)) { isSeen.current && change.current })
   }
 
-  @Test func othersAreNoneOfIt() async throws {
-    let reference = reference(Int.self)
-    reference.content = 1
-    let observed = observed()
-    let change = changed { _ = observed.wrappedValue }
-    for number in 0..<100 { self.reference(Int.self, "key\(number)").content = number }
-    reference.content = 1
-    await twoLooksLater()
-    #expect(!change.current)
-  }
-
-  // MARK: Ends
-
-  @Test func itGoesWhenNobodyHasIt() async throws {
+  @Test func aReleasedPropertyIsNotWatched() async throws {
     let key = UUID().uuidString
-    let reference = reference(Int.self, key)
     do {
       let observed = observed(key)
-      reference.content = 1
-      #expect(DefaultsFeed.shared.isWatched(key))
-      #expect(observed.wrappedValue == 1)
+      #expect(DefaultsFeed.shared.isWatched(key) && observed.wrappedValue == -1)
     }
     #expect(try await becomesTrue(within: .seconds(600)) { !DefaultsFeed.shared.isWatched(key) })
-  }
-
-  /// Uses a separate feed, because other tests observe the shared one.
-  @Test func nobodyLooksWhereNobodyWatches() {
-    let feed = DefaultsFeed()
-    #expect(!feed.isLooking)
-    for _ in 0..<3 {
-      var first: AsyncStream<Void>? = feed.watch("first")
-      var second: AsyncStream<Void>? = feed.watch("second")
-      #expect(feed.isLooking && feed.isWatched("first") && feed.isWatched("second"))
-      withExtendedLifetime(first) {}
-      first = nil
-      #expect(feed.isLooking && !feed.isWatched("first") && feed.isWatched("second"))
-      withExtendedLifetime(second) {}
-      second = nil
-      #expect(!feed.isLooking && !feed.isWatched("second"))
-    }
   }
 }

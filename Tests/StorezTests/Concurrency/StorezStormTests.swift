@@ -22,12 +22,18 @@ struct StorezStormTests {
     let perThread = Sanitizer.thread.isActive ? 100 : 1_500
     let isDone = Guarded(false)
     let group = DispatchGroup()
-    let get: @Sendable () -> Int = {
-      switch kind {
-      case 0: suite.store.get(key)
-      case 1: memory.get(key)
-      default: temporary.store.get(key)
-      }
+    let get: @Sendable () -> Int
+    let increment: @Sendable () -> Void
+    switch kind {
+    case 0:
+      get = { suite.store.get(key) }
+      increment = { suite.store.set(key, value: 1) }
+    case 1:
+      get = { memory.get(key) }
+      increment = { memory.set(key, value: 1) }
+    default:
+      get = { temporary.store.get(key) }
+      increment = { temporary.store.set(key, value: 1) }
     }
     inBackground(group) {
       var last = 0
@@ -37,21 +43,13 @@ struct StorezStormTests {
         last = value
       }
     }
-    concurrently(4) { _ in
-      for _ in 0..<perThread {
-        switch kind {
-        case 0: suite.store.set(key, value: 1)
-        case 1: memory.set(key, value: 1)
-        default: temporary.store.set(key, value: 1)
-        }
-      }
-    }
+    concurrently(4) { _ in for _ in 0..<perThread { increment() } }
     isDone { $0 = true }
     group.wait()
     #expect(get() == 4 * perThread)
   }
 
-  @Test func hooksOfTwoStoresMaySetInEachOther() throws {
+  @Test func hooksOfTwoStoresMaySetInEachOther() {
     struct Crossing: KeyType {
       typealias NamespaceType = Animals
       let stringValue = "animals:crossing"
@@ -59,15 +57,12 @@ struct StorezStormTests {
       let other: CacheStore
       func didChange(_ oldValue: Int, newValue: Int) { other.set(Animals.count, value: newValue) }
     }
-    let (first, second) = (CacheStore(), CacheStore())
-    #expect(
-      finishes {
-        concurrently(4) { thread in
-          for number in 0..<500 {
-            let (store, other) = thread % 2 == 0 ? (first, second) : (second, first)
-            store.set(Crossing(other: other), value: number)
-          }
-        }
-      })
+    let stores = [CacheStore(), CacheStore()]
+    let isOver = finishes {
+      concurrently(4) { thread in
+        for number in 0..<500 { stores[thread % 2].set(Crossing(other: stores[1 - thread % 2]), value: number) }
+      }
+    }
+    #expect(isOver)
   }
 }

@@ -16,11 +16,10 @@ struct AnyStore: CustomTestStringConvertible, Sendable {
   let setCount: @Sendable (Key<Animals, Int>, Int) -> Void
   let getWords: @Sendable (Key<Animals, Words>) -> Words
   let setWords: @Sendable (Key<Animals, Words>, Words) -> Void
-  let getOptionalWords: @Sendable (Key<Animals, Words?>) -> Words?
-  let setOptionalWords: @Sendable (Key<Animals, Words?>, Words?) -> Void
   let observe: @Sendable (@escaping @Sendable (StorezFailure) -> Void) -> Void
 
-  static func makeAll() throws -> [AnyStore] { [userDefaults(), cache(), try lmdb()] }
+  static func makeAll() throws -> [AnyStore] { try makeMigrating() + [cache()] }
+  static func makeMigrating() throws -> [AnyStore] { [userDefaults(), try lmdb()] }
 
   static func userDefaults() -> AnyStore {
     let suite = TemporarySuite()
@@ -31,7 +30,6 @@ struct AnyStore: CustomTestStringConvertible, Sendable {
       getOptional: { store.get($0) }, setOptional: { store.set($0, value: $1) },
       getCount: { store.get($0) }, setCount: { store.set($0, value: $1) },
       getWords: { store.get($0) }, setWords: { store.set($0, value: $1) },
-      getOptionalWords: { store.get($0) }, setOptionalWords: { store.set($0, value: $1) },
       observe: { store.onFailure = $0 })
   }
 
@@ -43,7 +41,6 @@ struct AnyStore: CustomTestStringConvertible, Sendable {
       getOptional: { store.get($0) }, setOptional: { store.set($0, value: $1) },
       getCount: { store.get($0) }, setCount: { store.set($0, value: $1) },
       getWords: { store.get($0) }, setWords: { store.set($0, value: $1) },
-      getOptionalWords: { store.get($0) }, setOptionalWords: { store.set($0, value: $1) },
       observe: { store.onFailure = $0 })
   }
 
@@ -56,7 +53,6 @@ struct AnyStore: CustomTestStringConvertible, Sendable {
       getOptional: { store.get($0) }, setOptional: { store.set($0, value: $1) },
       getCount: { store.get($0) }, setCount: { store.set($0, value: $1) },
       getWords: { store.get($0) }, setWords: { store.set($0, value: $1) },
-      getOptionalWords: { store.get($0) }, setOptionalWords: { store.set($0, value: $1) },
       observe: { store.onFailure = $0 })
   }
 }

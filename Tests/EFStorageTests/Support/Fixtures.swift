@@ -1,6 +1,7 @@
 import EFStorageLMDBCache
 import Foundation
 import Logging
+import TestSupport
 
 /// A temporary directory for caches, removed with the object.
 final class TemporaryDirectory: Sendable {
@@ -37,4 +38,22 @@ final class TemporaryDefaults: @unchecked Sendable {  // Sendable: UserDefaults 
     let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
     try? FileManager.default.removeItem(atPath: configuration + "/.\(suite).plist.copy")
   }
+}
+
+/// Collects the reported failures during its lifetime. Failed conversions do not stop the tests.
+final class Failures: Sendable {
+  private let failures = Guarded<[EFStorageFailure]>([])
+  private let observation: EFStorageFailure.Observation
+
+  /// - Parameter key: Restricts it to this key; nil: all.
+  init(of key: String? = nil) {
+    EFStorageFailure.trapsOnConversionFailureInDebugBuilds = false
+    let failures = failures
+    observation = EFStorageFailure.observe { failure in
+      if key == nil || failure.key == key { failures { $0.append(failure) } }
+    }
+  }
+
+  var all: [EFStorageFailure] { failures.current }
+  var kinds: [EFStorageFailure.Kind] { all.map(\.kind) }
 }
