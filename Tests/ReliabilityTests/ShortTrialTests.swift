@@ -23,7 +23,6 @@ import Testing
         least: [
           "replacements": 30_000, "readers that lingered": 2, "readers killed in a snapshot": 8, "commits": 1,
         ]),
-      Row(trial: ClockJumpsTrial.self, count: 6, least: ["rounds": 6, "entries checked": 1, "jumps": 1]),
       Row(
         trial: CorruptionTrial.self, count: 42,
         least: [
@@ -36,8 +35,6 @@ import Testing
         least: [
           "reads": 10_000, "acknowledged writes": 300, "entries compared": FleetPlan.machines * FleetPlan.keys,
         ]),
-      Row(trial: ForeignFilesTrial.self, count: 12, least: ["rounds": 12]),
-      Row(trial: ForgedMetadataTrial.self, count: 15, least: ["rounds": 15]),
       Row(
         trial: HostileTrial.self, count: 7_000,
         least: Dictionary(uniqueKeysWithValues: UntrustedKind.allCases.map { ("\($0.rawValue) read as good", 1) })
@@ -48,7 +45,6 @@ import Testing
           "kills": 30, "acknowledged writes": 100, "acknowledged additions": 1, "entries compared": 10,
           "reads during the kills": 1,
         ]),
-      Row(trial: LifeCycleTrial.self, count: 3, least: ["rounds": 3, "openings": 1]),
       // `LMDBCachingTests` runs most of the model.
       Row(
         trial: ModelTrial.self, count: 4, seed: 101,
