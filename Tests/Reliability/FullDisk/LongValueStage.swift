@@ -100,7 +100,7 @@ struct LongValueStage: TrialRole {
     private static func withZeros(_ count: Int, _ body: (Data) throws -> Void) throws {
       guard let memory = mmap(nil, count, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
         memory != MAP_FAILED
-      else { throw FullDiskFailure("no address space") }
+      else { throw CacheError(.storageFailed, "no address space") }
       defer { munmap(memory, count) }
       try body(Data(bytesNoCopy: memory, count: count, deallocator: .none))
     }

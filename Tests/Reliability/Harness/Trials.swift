@@ -16,12 +16,11 @@ package enum Trials {
   ]
 
   package static let roles: [any TrialRole.Type] = [
+    CacheUser.self,
     ChurnTrial.self,
     CorruptionTrial.self,
-    DeletionTrial.self,
     FleetTrial.self,
     FullDiskStage.self,
-    FullDiskUser.self,
     HostileTrial.self,
     KillDumpRole.self,
     KillReaderRole.self,

@@ -207,13 +207,13 @@ struct WriterState: Equatable {
   }
 }
 
-/// A value that identifies its write and its writer, with every byte determined; or a sum, of no writer.
+/// A value that identifies its write, its writer and its size, with every byte determined; or a sum, of no writer.
 struct WrittenValue: Hashable {
   let writer: Int
   let number: Int
 
   func text(key: String, size: Int) -> String {
-    let head = "\(key)#\(writer).\(number);"
+    let head = "\(key)#\(writer).\(number).\(size);"
     let letter = Character(UnicodeScalar(UInt8(97 + number % 26)))
     return head + String(repeating: letter, count: max(0, size - head.utf8.count))
   }
@@ -230,9 +230,11 @@ struct WrittenValue: Hashable {
       hash < end, text[..<hash] == key
     else { return nil }
     let numbers = text[utf8.index(after: hash)..<end].split(separator: ".").map { Int($0) }
-    guard numbers.count == 2, let writer = numbers[0], let number = numbers[1] else { return nil }
-    let letter = UInt8(97 + number % 26)
-    guard utf8[utf8.index(after: end)...].allSatisfy({ $0 == letter }) else { return nil }
+    guard numbers.count == 3, let writer = numbers[0], let number = numbers[1], let size = numbers[2] else {
+      return nil
+    }
+    let (letter, rest) = (UInt8(97 + number % 26), utf8[utf8.index(after: end)...])
+    guard rest.allSatisfy({ $0 == letter }), utf8.count == max(size, utf8.count - rest.count) else { return nil }
     self.writer = writer
     self.number = number
   }
