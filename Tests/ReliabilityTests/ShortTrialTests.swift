@@ -21,7 +21,7 @@ import Testing
       Row(
         trial: ChurnTrial.self, count: 30_000,
         least: [
-          "replacements": 30_000, "readers that lingered": 2, "readers killed in a snapshot": 8, "commits": 1,
+          "replacements": 25_000, "readers that lingered": 2, "readers killed in a snapshot": 8, "commits": 1,
         ]),
       Row(
         trial: CorruptionTrial.self, count: 42,

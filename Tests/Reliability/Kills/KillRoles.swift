@@ -10,6 +10,7 @@ enum KillWriterRole: TrialRole {
     let load = try WriterLoad(arguments[0])
     // Opening replays the journals of dead processes, and may be killed at that.
     answer("opening")
+    if load.seed % 3 == 0 { comeAndGo(load) }
     do {
       var cache = try load.open()
       var number = 0
@@ -21,6 +22,16 @@ enum KillWriterRole: TrialRole {
       }
     } catch {
       answer("failed: \(error)")
+    }
+  }
+
+  /// Opens and closes the cache on another thread, so that some openings meet a close.
+  private static func comeAndGo(_ load: WriterLoad) {
+    inBackground(DispatchGroup()) {
+      while true {
+        do { try load.open().close() } catch { answer("failed: \(error)") }
+        usleep(500)
+      }
     }
   }
 }
@@ -82,20 +93,7 @@ enum KillReaderRole: TrialRole {
         keys = try cache.entries().map(\.key)
         if keys.isEmpty { keys = (0..<WriterOperation.sharedKeys).map(WriterOperation.sharedKey) }
       } else {
-        let key = keys.randomElement(using: &random)!
-        let disk = random.below(2) == 0 ? try cache.withoutMemory : cache
-        switch random.below(12) {
-        case _ where key.hasPrefix(WriterOperation.sumPrefix):
-          // A removal of everything starts it again.
-          if let sum = try disk.value(Int.self, forKey: key), !clears { check(WrittenValue(number: sum), key) }
-        case 0: try readPair(key)
-        case 1:
-          // The first byte is the format's; the text is the span itself.
-          let text = try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
-          check(text, key)
-        case 2: check(try cache.withoutMemory.value(String.self, forKey: key), key)
-        default: check(try cache.value(String.self, forKey: key), key)
-        }
+        try read(keys.randomElement(using: &random)!)
       }
       reads += 1
       let duration = CacheClock.system.monotonic - start
@@ -103,15 +101,26 @@ enum KillReaderRole: TrialRole {
       if duration > Self.timeLimit { KillReaderRole.answer("stuck for \(duration / 1_000_000) ms") }
     }
 
-    private mutating func check(_ text: String?, _ key: String) {
-      guard let text else { return }
-      guard let value = WrittenValue(text, key: key) else {
-        return KillReaderRole.answer("wrong under \(key): \(text.prefix(60))")
+    private mutating func read(_ key: String) throws {
+      var value: WrittenValue?
+      if key.hasPrefix(WriterOperation.sumPrefix) {
+        let sum = try (random.below(2) == 0 ? cache.withoutMemory : cache).value(Int.self, forKey: key)
+        // A removal of everything starts it again.
+        value = clears ? nil : sum.map { WrittenValue(number: $0) }
+      } else {
+        let choice = random.below(12)
+        if choice == 0 { return try readPair(key) }
+        let text =
+          switch choice {
+          // The first byte is the format's; the text is the span itself.
+          case 1: try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+          case 2: try cache.withoutMemory.value(String.self, forKey: key)
+          default: try cache.value(String.self, forKey: key)
+          }
+        value = text.flatMap { WrittenValue($0, key: key) }
+        if let text, value == nil { KillReaderRole.answer("wrong under \(key): \(text.prefix(60))") }
       }
-      check(value, key)
-    }
-
-    private mutating func check(_ value: WrittenValue, _ key: String) {
+      guard let value else { return }
       let before = seen[key]?[value.writer] ?? -1
       if value.number < before { KillReaderRole.answer("backwards under \(key): \(value.number) after \(before)") }
       seen[key, default: [:]][value.writer] = max(before, value.number)
@@ -124,9 +133,7 @@ enum KillReaderRole: TrialRole {
         try pair.map { key in try snapshot.value(String.self, forKey: key).map { WrittenValue($0, key: key) } }
       }
       // Both or neither: no limit evicts entries here.
-      if values[0] != values[1] {
-        KillReaderRole.answer("half a batch: \(String(describing: values[0])) and \(String(describing: values[1]))")
-      }
+      if values[0] != values[1] { KillReaderRole.answer("half a batch: \(values)") }
     }
   }
 }
