@@ -59,23 +59,18 @@ extension Session {
       manual!.advance(by: .seconds(61))
       try opened().betweenCommits {}
     case "settle":
-      // The failure is over; the commit is retried after a pause.
-      let deadline = ContinuousClock.now + .seconds(60)
-      while true {
-        do throws(CacheError) {
-          try opened().flush()
-          return "ok"
-        } catch {
-          // A closed cache stays closed.
-          if error.code == .closed || ContinuousClock.now > deadline { throw error }
-          usleep(10_000)
-        }
+      // The failure is over; the commit is retried after a pause. A closed cache stays closed.
+      let cache = try opened()
+      _ = eventually {
+        if case .closed = cache.health { return true }
+        return (try? cache.flush()) != nil
       }
+      try cache.flush()
     case "between":
       // Makes the writer thread check for work.
       try opened().betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
-    case "key": return try useKey(length: number(1), text(2))
+    case "key": return try useKey(length: number(1))
     case "refusedkey": return try useLongKey(length: number(1))
     case "autotrim": try opened().disk.autoTrimInterval = DurationWord.duration(text(1))
     case "memoryautotrim": try opened().memory.autoTrimInterval = DurationWord.duration(text(1))
@@ -88,32 +83,32 @@ extension Session {
     case "values":
       if words.count > 2 { try Stage.shared.begin(Stage.Action(rawValue: text(2))!, in: opened().directory.path) }
       return try useActingValues(asynchronously: text(1) == "true")
-    // With a second word, waits less, because perhaps nothing happens.
-    case "acted": return Stage.shared.awaitReport(within: .seconds(words.count > 1 ? 5 : 60))
-    // eventually KEY VALUE: waits until another process's write is visible.
-    case "eventually":
-      let cache = try opened()
-      _ = try eventually { try cache.value(String.self, forKey: text(1)) == text(2) }
-      return try cache.value(String.self, forKey: text(1)) ?? "nil"
+    case "acted": return Stage.shared.report()
     case "loseData":
       try FileManager.default.removeItem(at: opened().directory.appendingPathComponent("data.mdb"))
     #if os(Linux)
       case "huge": return try useHugeValue(number(1))
-      case "filelimit": return limitFiles(number(1))
+      case "filelimit":
+        signal(SIGXFSZ, SIG_IGN)
+        return limit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), to: number(1))
     #endif
     default: return "unknown command"
     }
     return "ok"
   }
 
-  /// Clock options of `open`.
-  func apply(
-    _ name: Substring, _ value: Substring, in directory: Substring, to configuration: inout CacheConfiguration
-  ) {
-    let word = String(value)
+  /// An option of `open`.
+  func apply(_ name: String, _ word: String, in directory: String, to configuration: inout CacheConfiguration) {
+    let number = Int(word) ?? 0
     switch name {
+    case "durability": configuration.durability = Durability(rawValue: UInt8(number))!
+    case "interval": configuration.disk.groupCommitInterval = .milliseconds(number)
+    case "threshold": configuration.disk.inlineThreshold = number
+    case "journal": configuration.disk.journalSize = number
+    case "map": configuration.disk.mapSize = number
+    case "locktimeout": configuration.disk.lockTimeout = .milliseconds(number)
     case "log":
-      Stage.shared.begin(Stage.Action(rawValue: word)!, in: String(directory))
+      Stage.shared.begin(Stage.Action(rawValue: word)!, in: directory)
       configuration.logger = Logger(label: "child", factory: { _ in ActingLog() })
     case "every": configuration.disk.groupCommitInterval = DurationWord.duration(word)
     case "lockfor": configuration.disk.lockTimeout = DurationWord.duration(word)
@@ -121,7 +116,7 @@ extension Session {
     case "diskage": configuration.disk.ageLimit = DurationWord.duration(word)
     // A stopped clock with the given wall time and, after a colon, the monotonic one.
     case "clock", "wall":
-      let times = value.split(separator: ":").map { Int64($0)! }
+      let times = word.split(separator: ":").map { Int64($0)! }
       let clock = ManualClock(now: times[0] - (times.count > 1 ? times[1] : 0))
       if times.count > 1 { clock.advance(by: .nanoseconds(times[1])) }
       manual = clock

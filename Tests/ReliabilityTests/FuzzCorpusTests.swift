@@ -1,12 +1,13 @@
 import Foundation
 import Reliability
+import TestSupport
 import Testing
 
 import LMDBCaching
 
-/// Past findings of fuzzing: inputs that were misread or crashed the process.
+/// Untrusted bytes that the decoders must read or refuse. `Scripts/fuzz` tries many more.
 @Suite struct FuzzCorpusTests {
-  /// Inputs as base64, as `base64 -w0 .build-fuzz/findings/…` prints them.
+  /// Past findings, which were misread or crashed the process, as `base64 -w0 .build-fuzz/findings/…` prints them.
   static let inputs: [(kind: UntrustedKind, base64: String, what: String)] = [
     (.cbor, "", "nothing"),
     (.cbor, "ogEBAQ==", "equal keys, and the end too soon"),
@@ -28,6 +29,46 @@ import LMDBCaching
       let isRead = bytes.withUnsafeBytes { kind.check($0) }
       // One of the journals is empty.
       #expect(isRead || kind == .journal)
+    }
+  }
+
+  /// No input takes more than 2 s of a processor, even without optimization.
+  @Test(arguments: UntrustedKind.allCases) func changedInputsAreReadOrAnError(_ kind: UntrustedKind) throws {
+    let seeds = try kind.seeds()
+    for number in 0..<1_000 as Range<UInt64> {
+      var random = SeededRandom(number)
+      var bytes = seeds.randomElement(using: &random)!
+      for _ in 0..<random.below(5) { change(&bytes, seeds, &random) }
+      let start = clock()
+      // Traps if the decoders disagree.
+      bytes.withUnsafeBytes { _ = kind.check($0) }
+      #expect(clock() - start < 2, "input \(number)")
+    }
+  }
+
+  /// The thread's processor time in seconds.
+  private func clock() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  private func change(_ bytes: inout [UInt8], _ seeds: [[UInt8]], _ random: inout SeededRandom) {
+    guard !bytes.isEmpty else { return bytes = random.bytes(random.below(20)) }
+    let index = random.below(bytes.count)
+    let part = bytes[index..<min(bytes.count, index + 1 + random.below(64))]
+    switch random.below(8) {
+    case 0: bytes[index] ^= 1 << UInt8(random.below(8))
+    case 1: bytes[index] = [0, 1, 0x7F, 0x80, 0xFF, 0x5F, 0x9F, 0xBF, 0xD8, 0x1B, 0xF9][random.below(11)]
+    case 2: bytes.removeSubrange(index..<min(bytes.count, index + 1 + random.below(8)))
+    case 3: bytes.insert(contentsOf: random.bytes(1 + random.below(8)), at: index)
+    case 4: bytes.removeSubrange(index...)
+    case 5: bytes.insert(contentsOf: part, at: random.below(bytes.count))
+    case 6: bytes.insert(contentsOf: seeds.randomElement(using: &random)!.suffix(64), at: index)
+    default:
+      // An integer of four or eight bytes, at or near its maximum.
+      for offset in part.indices.prefix(random.below(2) == 0 ? 4 : 8) { bytes[offset] = 0xFF }
+      bytes[index] = UInt8(truncatingIfNeeded: random.next())
     }
   }
 

@@ -8,7 +8,7 @@ enum CorruptionShape: String, CaseIterable {
   /// Leaves uncommitted writes in a dead process's journal and in the value log.
   case journal
 
-  private var size: (keys: Int, value: Int) {
+  private var sizes: (keys: Int, value: Int) {
     switch self {
     case .small: (12, 60)
     case .deep: (1_500, 20)
@@ -21,7 +21,7 @@ enum CorruptionShape: String, CaseIterable {
   }
 
   var keys: [String] {
-    (0..<size.keys).map { number in
+    (0..<sizes.keys).map { number in
       switch self {
       case .deep: "key \(number)" + String(repeating: "-", count: 200)
       // Some are longer than an LMDB key.
@@ -33,8 +33,9 @@ enum CorruptionShape: String, CaseIterable {
 
   func value(_ key: String, _ version: Int) -> Data {
     var random = SeededRandom(UInt64(version) &* 0x9E37 &+ key.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
-    let length = self == .journal && key.hasSuffix("5") ? 70_000 : size.value
-    return Data("\(version) \(key.prefix(40)) ".utf8) + random.bytes(length + random.below(64))
+    let length = self == .journal && key.hasSuffix("5") ? 70_000 : sizes.value
+    let size = length + random.below(64)
+    return (Data("\(version) \(key.prefix(40)) ".utf8) + random.bytes(size)).prefix(size)
   }
 
   /// The last version of each key. Older ones remain in free pages and earlier images.

@@ -56,8 +56,7 @@ private struct KillSession {
   /// - Parameter isWatched: Whether another process reads throughout. Otherwise a writer may be alone.
   mutating func run(cycles: Int, isWatched: Bool, _ report: inout TrialReport) throws {
     let load = load()
-    let reader =
-      isWatched ? try ChildProcess("soak", ["role", KillReaderRole.name, load.text], ending: .endOfInput) : nil
+    let reader = isWatched ? try ChildProcess("soak", ["role", KillReaderRole.name, load.text]) : nil
     if let reader, reader.readLine() != "open" { report.fail("a reader did not open the cache: \(load.title)") }
     // This process may have the cache open, too, and replay what dead writers left.
     let own = isWatched && random.below(2) == 0 ? try load.open() : nil
@@ -68,7 +67,7 @@ private struct KillSession {
       if !faults.isEmpty { break }
     }
     try own?.close()
-    if let reader, !end(reader, &report) { return report.fail("session \(seed): the reader is stuck") }
+    if let reader { end(reader, &report) }
     let cache = try load.open()
     var contents = try WrittenContents(cache)
     try contents.checkValueLog(of: cache)
@@ -76,10 +75,15 @@ private struct KillSession {
     try cache.close()
   }
 
-  private func end(_ reader: ChildProcess, _ report: inout TrialReport) -> Bool {
+  private func end(_ reader: ChildProcess, _ report: inout TrialReport) {
     reader.endInput()
-    let watch = Watchdog(reader, seconds: 60)
-    for line in reader.readRemaining() {
+    let lines = Guarded<[String]>([])
+    let hasEnded = finishes { lines { $0 = reader.readRemaining() } }
+    if !hasEnded {
+      reader.kill()
+      report.fail("session \(seed): the reader is stuck")
+    }
+    for line in hasEnded ? lines.current : [] {
       let words = line.split(separator: " ")
       if words[0] == "done" {
         report.count("reads during the kills", Int(words[1]) ?? 0)
@@ -88,7 +92,6 @@ private struct KillSession {
         report.fail("session \(seed), reader: \(line)")
       }
     }
-    return !watch.isOver()
   }
 
   private mutating func cycle(_ load: WriterLoad, _ own: LMDBCache?, _ report: inout TrialReport) throws -> [String] {
@@ -129,11 +132,11 @@ private struct KillSession {
     report.count("segments of values left", files(in: "values"))
     if random.below(3) == 0 { try killReplayer(load, &report) }
 
-    let dump = try ChildProcess("soak", ["role", KillDumpRole.name, load.text])
-    let watch = Watchdog(dump, seconds: 60)
-    let found = WrittenContents { dump.readLine() }
-    if watch.isOver() { return ["a process that opens the cache is stuck"] }
-    guard let found else { return ["a process that opens the cache ended"] }
+    let dump = try BoundedProcess.run("soak", ["role", KillDumpRole.name, load.text])
+    var lines = dump.answers.makeIterator()
+    guard dump.isOrderly, let found = WrittenContents({ lines.next() }) else {
+      return ["a process that opens the cache: \(dump.ending)"]
+    }
     var faults = found.faults + KillJudge(writers: judged, before: contents).faults(in: found.values)
     if let own {
       // Without a wait: the other process has already seen it.
@@ -195,31 +198,29 @@ private struct KillJudge {
     for (index, writer) in writers.enumerated() {
       faults += ownFaults(writer, in: contents, isClearedByOthers: clears.contains { $0 != index })
     }
-    for key in (0..<WriterOperation.sharedKeys).map(WriterOperation.sharedKey) {
-      faults += sharedFaults(key, contents[key], isCleared: !clears.isEmpty)
+    /// Any of `values` may be under the key, or nothing if it was cleared.
+    func expect(_ key: String, _ values: [WrittenValue?], _ occasion: String = "") {
+      let values = clears.isEmpty ? values : values + [nil]
+      if values.contains(contents[key]) { return }
+      faults.append("\(key) is \(text(contents[key]))\(occasion), and not one of \(values.map(text))")
     }
+    // Commits order the writes of several processes to one key: the last write of one of them stays.
+    for key in (0..<WriterOperation.sharedKeys).map(WriterOperation.sharedKey) {
+      let last: [WrittenValue?] = writers.flatMap { $0.states.compactMap { $0.last[key] } }
+      expect(key, writers.contains { $0.states[0].last[key] != nil } ? last : last + [before[key]])
+    }
+    // No acknowledged addition is lost, and each other one counts once at most.
     for key in WriterOperation.sums {
-      let range = sums(key, isCleared: !clears.isEmpty)
-      let sum = contents[key]?.number ?? 0
+      let additions = [0, 1].map { index in writers.reduce(0) { $0 + $1.states[index].sums[key, default: 0] } }
+      let (least, sum) = (before[key]?.number ?? 0, contents[key]?.number ?? 0)
+      let range = (clears.isEmpty ? least + additions[0] : 0)...least + additions[1]
       if !range.contains(sum) { faults.append("\(key) is \(sum), not in \(range)") }
     }
-    let prefixes = Set(
-      writers.map { WriterOperation.ownPrefix($0.load.writer) } + ["shared/", WriterOperation.sumPrefix])
-    for (key, value) in before where !prefixes.contains(where: { key.hasPrefix($0) }) && contents[key] != value {
-      if contents[key] == nil && !clears.isEmpty { continue }
-      faults.append("\(key), of a cycle before, is \(text(contents[key])), not \(text(value))")
-    }
-    for (key, value) in contents where !prefixes.contains(where: { key.hasPrefix($0) }) && before[key] == nil {
-      faults.append("\(key) came back as \(text(value))")
+    let prefixes = writers.map { WriterOperation.ownPrefix($0.load.writer) } + ["shared/", WriterOperation.sumPrefix]
+    for key in Set(before.keys).union(contents.keys) where !prefixes.contains(where: { key.hasPrefix($0) }) {
+      expect(key, [before[key]], ", of a cycle before,")
     }
     return faults
-  }
-
-  /// No acknowledged addition is lost, and each other one counts once at most.
-  private func sums(_ key: String, isCleared: Bool) -> ClosedRange<Int> {
-    let least = before[key]?.number ?? 0
-    let additions = [0, 1].map { index in writers.reduce(0) { $0 + $1.states[index].sums[key, default: 0] } }
-    return (isCleared ? 0 : least + additions[0])...least + additions[1]
   }
 
   /// A writer's own keys match the state after its last acknowledged write or after the next one, so batches and prefix
@@ -228,31 +229,17 @@ private struct KillJudge {
     _ writer: Writer, in contents: [String: WrittenValue], isClearedByOthers: Bool
   ) -> [String] {
     let name = writer.load.writer
-    let prefix = WriterOperation.ownPrefix(name)
-    let found = contents.filter { $0.key.hasPrefix(prefix) }
+    let found = contents.filter { $0.key.hasPrefix(WriterOperation.ownPrefix(name)) }
     let expected = writer.states.map { $0.own(name) }
     if expected.contains(found) { return [] }
-    if isClearedByOthers {
-      // Another writer may have removed some keys; the rest must be current.
-      let isPossible = expected.contains { expected in found.allSatisfy { expected[$0.key] == $0.value } }
-      if isPossible { return [] }
+    // Another writer may have removed some keys; the rest must be current.
+    if isClearedByOthers, expected.contains(where: { state in found.allSatisfy { state[$0.key] == $0.value } }) {
+      return []
     }
     return Set(found.keys).union(expected[0].keys).sorted().filter { found[$0] != expected[0][$0] }.map {
       "writer \(name), \(writer.acknowledged) acknowledged: \($0) is \(text(found[$0])), not "
         + "\(text(expected[0][$0])) or \(text(expected[1][$0]))"
     }
-  }
-
-  /// Commits order the writes of several processes to one key: the last write of one of them stays.
-  private func sharedFaults(_ key: String, _ found: WrittenValue?, isCleared: Bool) -> [String] {
-    var candidates: [WrittenValue?] = isCleared ? [nil] : []
-    for writer in writers {
-      for state in writer.states { if let last = state.last[key] { candidates.append(last) } }
-    }
-    let isWritten = writers.contains { $0.states[0].last[key] != nil }
-    if !isWritten { candidates.append(before[key]) }
-    if candidates.contains(found) { return [] }
-    return ["\(key) is \(text(found)), not one of \(candidates.map(text))"]
   }
 
   private func text(_ value: WrittenValue?) -> String { value.map { "\($0.writer).\($0.number)" } ?? "nothing" }
