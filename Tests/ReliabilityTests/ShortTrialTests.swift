@@ -83,9 +83,4 @@ import Testing
     for failure in report.failures { Issue.record("\(failure)") }
     for (name, least) in row.least { #expect(report[name] >= least, "\(name)") }
   }
-
-  @Test func namesAreUnique() {
-    #expect(Set(Trials.all.map { $0.name }).count == Trials.all.count)
-    #expect(Set(Trials.roles.map { $0.name }).count == Trials.roles.count)
-  }
 }

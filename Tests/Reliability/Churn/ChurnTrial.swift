@@ -19,12 +19,11 @@ package enum ChurnTrial: Trial {
     let rounds = min(12, max(1, settings.count / 100_000))
     for (index, durability) in [Durability.fast, .ordered].enumerated() {
       var session = try Session(settings.directory + "/\(durability)", durability, settings.seed &+ UInt64(index))
-      let share = settings.count / 8 / rounds
+      let share = settings.count / 6 / rounds
       for _ in 0..<rounds {
         try session.churn(share)
         try session.checkSize("no reader lingers")
-        try session.churnUnderLingeringReader(share)
-        try session.killReaders(share)
+        try session.churnUnderReaders(share)
       }
       try session.end()
       for figure in session.report.figures { report.count(figure.name, figure.value) }
@@ -101,40 +100,25 @@ package enum ChurnTrial: Trial {
       report.countMost("pages, \(durability), \(title): the most, in percent of the live ones", size * 100 / live)
     }
 
-    private mutating func churnWithoutGrowth(_ count: Int, _ cause: String) throws {
-      let end = try cache.environment.info().lastPageNumber
-      try churn(count)
-      try cache.flush()
-      let later = try cache.environment.info().lastPageNumber
-      if later > end { report.fail("the file grew from \(end) to \(later) pages after \(cause)") }
-    }
-
     private func reader() throws -> ChildProcess {
       let reader = try ChildProcess("soak", ["role", ChurnTrial.name, directory, "\(durability.rawValue)"])
       if reader.readLine() != "held" { throw CacheError(.storageFailed, "a reader did not get its snapshot") }
       return reader
     }
 
-    /// Another process holds a snapshot throughout.
-    mutating func churnUnderLingeringReader(_ count: Int) throws {
-      let reader = try self.reader()
+    /// Other processes hold snapshots: four are killed, one ends.
+    mutating func churnUnderReaders(_ count: Int) throws {
       let before = cache.statistics.commits
-      try churn(count)
-      try checkSize("a reader lingers", since: before)
-      if reader.run("end") != "same" { report.fail("a snapshot changed while it was held") }
-      reader.end()
-      report.count("readers that lingered")
-      try churnWithoutGrowth(count / 2, "its reader had ended")
-    }
-
-    mutating func killReaders(_ count: Int) throws {
-      let before = cache.statistics.commits
+      let lingering = try reader()
       for _ in 0..<4 {
         let reader = try self.reader()
-        try churn(count / 8)
+        try churn(count / 4)
         reader.kill()
         report.count("readers killed in a snapshot")
       }
+      if lingering.run("end") != "same" { report.fail("a snapshot changed while it was held") }
+      lingering.end()
+      report.count("readers that lingered")
       let start = ContinuousClock.now
       while ContinuousClock.now - start < Self.timeLimit {
         try churn(20)
@@ -143,8 +127,12 @@ package enum ChurnTrial: Trial {
       // The cache must already have freed their slots.
       let dead = try cache.environment.checkReaders()
       if dead > 0 { report.fail("\(dead) places of dead readers are still taken after \(Self.timeLimit)") }
-      try checkSize("readers died", since: before)
-      try churnWithoutGrowth(count / 2, "its readers had died")
+      try checkSize("readers lingered and died", since: before)
+      let end = try cache.environment.info().lastPageNumber
+      try churn(count)
+      try cache.flush()
+      let later = try cache.environment.info().lastPageNumber
+      if later > end { report.fail("the file grew from \(end) to \(later) pages after its readers had gone") }
     }
 
     mutating func end() throws {

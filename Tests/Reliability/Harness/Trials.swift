@@ -14,25 +14,23 @@ package enum Trials {
     UserDefaultsTrial.self,
   ]
 
-  package static let roles: [any TrialRole.Type] = [
+  /// Trials that are roles, too, and roles of trials.
+  package static let roles: [any TrialRole.Type] = all.compactMap { $0 as? any TrialRole.Type } + others
+
+  private static let others: [any TrialRole.Type] = [
     CacheUser.self,
-    ChurnTrial.self,
-    CorruptionTrial.self,
-    FleetTrial.self,
     FullDiskStage.self,
     KillDumpRole.self,
     KillReaderRole.self,
     KillWriterRole.self,
     LongValueStage.self,
-    ModelTrial.self,
     PowerLossReader.self,
     PowerLossWriter.self,
-    SuspensionTrial.self,
-    UserDefaultsTrial.self,
   ]
 }
 
-package enum ModelTrial: Trial {
+/// Its role is the second process of a model.
+package enum ModelTrial: Trial, TrialRole {
   package static let name = "model"
   package static let summary =
     "Random operations, processes, kills and failures on a cache and on a dictionary: both hold the same."
@@ -52,9 +50,6 @@ package enum ModelTrial: Trial {
     }
     return report
   }
-}
 
-/// The second process of a model.
-extension ModelTrial: TrialRole {
   package static func run(_ arguments: [String]) throws { try ModelChild.serve(arguments) }
 }

@@ -127,9 +127,6 @@ private struct KillSession {
     report.count("kills", children.count)
     report.count("acknowledged writes", judged.reduce(0) { $0 + $1.acknowledged })
     report.count("acknowledged additions", judged.reduce(0) { $0 + $1.states[0].sums.values.reduce(0, +) })
-    if own == nil && isWriterMutexAbandoned { report.count("kills in a write transaction, at least") }
-    report.count("journals left", files(in: "journals"))
-    report.count("segments of values left", files(in: "values"))
     if random.below(3) == 0 { try killReplayer(load, &report) }
 
     let dump = try BoundedProcess.run("soak", ["role", KillDumpRole.name, load.text])
@@ -155,22 +152,7 @@ private struct KillSession {
     // Startup takes most of this time.
     usleep(UInt32(random.below(30_000)))
     replayer.kill()
-    if files(in: "journals") > 0 { report.count("kills of a process that had not replayed all") }
     report.count("kills of a process that replays")
-  }
-
-  /// Whether LMDB's writer died holding its mutex, and no process has taken it since: the kernel marks the mutex, the
-  /// first word of the second cache line of `lock.mdb` (LMDB 0.9 on 64-bit Linux). Call only while this process has the
-  /// environment closed: closing the file drops its locks.
-  private var isWriterMutexAbandoned: Bool {
-    guard let file = FileHandle(forReadingAtPath: directory + "/lock.mdb"),
-      let bytes = try? file.read(upToCount: 68), bytes.count == 68
-    else { return false }
-    return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 64, as: UInt32.self) } & 0x4000_0000 != 0
-  }
-
-  private func files(in folder: String) -> Int {
-    (try? FileManager.default.contentsOfDirectory(atPath: directory + "/" + folder))?.count ?? 0
   }
 }
 

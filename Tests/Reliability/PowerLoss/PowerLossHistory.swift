@@ -66,7 +66,7 @@ struct PowerLossHistory {
   }
 
   /// Whether a power cut at `moment` may leave `found`.
-  func judge(_ found: [String: WrittenValue], discarded: Int, at moment: Int) -> Verdict {
+  func judge(_ found: [String: WrittenValue], at moment: Int) -> Verdict {
     let begun = Array(steps.prefix { $0.began < moment })
     let ended = begun.count { $0.ended.map { $0 < moment } ?? false }
     var least = load.durability == Durability.full.rawValue ? ended : durable(begun, at: moment)
@@ -74,12 +74,11 @@ struct PowerLossHistory {
       // Between a close and the next opening, unsynchronized data may be lost.
       var isBetween = opened.map { moment <= $0 } ?? true
       if begun.count > ended, case .reopen? = begun.last?.operation { isBetween = true }
-      if found.isEmpty && (discarded == 1 || discarded == 0 && isBetween) { return .discarded }
-      if !isBetween { return .wrong("it was believed, or discarded \(discarded) times: \(found)") }
+      if found.isEmpty { return .discarded }
+      if !isBetween { return .wrong("it was believed: \(found)") }
       // It is as it was closed.
       least = begun.count
     }
-    if discarded > 0 { return .wrong("it was discarded \(discarded) times") }
     func contents(after count: Int) -> [String: WrittenValue] { count == 0 ? base : begun[count - 1].contents }
     // Operations that change no contents: the latest state counts.
     guard let count = (0...begun.count).last(where: { found == contents(after: $0) }) else {

@@ -1,6 +1,5 @@
 import Foundation
 import LMDBCaching
-import Logging
 import Platform
 import TestSupport
 import WriteLog
@@ -75,8 +74,7 @@ enum PowerLossWriter: TrialRole {
   }
 }
 
-/// Opens caches after a power cut: a boot and a load in each line. Prints the contents, faults, `discarded N` (such
-/// warnings), and `end`.
+/// Opens caches after a power cut: a boot and a load in each line. Prints the contents, faults, and `end`.
 enum PowerLossReader: TrialRole {
   static let name = "power-loss-reader"
 
@@ -90,9 +88,7 @@ enum PowerLossReader: TrialRole {
   }
 
   private static func check(_ load: WriterLoad) throws {
-    let log = DiscardLog()
-    let logger = Logger(label: "power-loss", factory: { _ in log })
-    let cache = try load.open(logger: logger)
+    let cache = try load.open()
     var found = try WrittenContents(cache)
     for line in found.lines { answer(line) }
     found.faults = []
@@ -111,9 +107,7 @@ enum PowerLossReader: TrialRole {
     for (key, value) in probes { try cache.set(value, forKey: key) }
     try cache.flush()
     try cache.close()
-    // Warnings have arrived by now.
-    answer("discarded \(log.count.current)")
-    let again = try load.open(logger: logger)
+    let again = try load.open()
     for (key, value) in probes {
       expect(try again.value(Data.self, forKey: key) == value, "a write after it is lost")
       try again.removeValue(forKey: key)
@@ -122,18 +116,4 @@ enum PowerLossReader: TrialRole {
     expect(try WrittenContents(again).values == found.values, "it changes when it is opened again")
     try again.close()
   }
-}
-
-/// Counts the warnings of a discarded cache.
-private struct DiscardLog: LogHandler {
-  let count = Guarded(0)
-  var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.warning
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) { if "\(event.message)".contains("discarded") { count { $0 += 1 } } }
 }

@@ -140,19 +140,16 @@ package struct PowerLossTrial: Trial {
     var load = load
     load.directory = image + "/cache"
     reader.send("\(boot) \(try load.text)")
-    guard var found = WrittenContents({ reader.readLine() }) else {
+    guard let found = WrittenContents({ reader.readLine() }) else {
       report.fail("\(place): the process that opened it has ended")
       self.reader = nil
       return nil
     }
-    let notes = found.faults.filter { $0.hasPrefix("discarded ") }
-    found.faults.removeAll { notes.contains($0) }
     if let failure = found.faults.first {
       report.fail("\(place): \(failure); \(found.faults.count) such")
       return nil
     }
-    let discarded = notes.first.flatMap { Int($0.dropFirst("discarded ".count)) } ?? 0
-    switch history.judge(found.values, discarded: discarded, at: moment) {
+    switch history.judge(found.values, at: moment) {
     case .kept(let missing):
       report.count("opened with all that had to be there")
       report.count("writes of .\(durability) missing", missing)

@@ -1,6 +1,5 @@
 import Foundation
 import LMDBCaching
-import Logging
 import TestSupport
 
 /// The configuration of a cache and the writes of a process, for the trials that end processes and cut the power.
@@ -40,9 +39,8 @@ struct WriterLoad: Codable {
     get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
   }
 
-  func open(logger: Logger? = nil) throws -> LMDBCache {
+  func open() throws -> LMDBCache {
     try TrialCache.open(directory) {
-      if let logger { $0.logger = logger }
       $0.durability = Durability(rawValue: durability)!
       $0.disk.groupCommitInterval = .milliseconds(interval)
       $0.disk.journalSize = journal
