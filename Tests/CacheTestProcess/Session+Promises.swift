@@ -13,17 +13,13 @@ extension Session {
     func text(_ index: Int) -> String { String(words[index]) }
     func number(_ index: Int) -> Int { Int(words[index])! }
     switch words[0] {
-    case "die":
-      kill(getpid(), SIGKILL)
+    case "die": kill(getpid(), SIGKILL)
     case "increment":
       // increment KEY COUNT: answers each sum.
       for _ in 0..<number(2) { answer(try String(opened().increment(forKey: text(1)))) }
     case "increments":
-      // increments KEY COUNT THREADS: answers once.
-      try increments(text(1), number(2), threads: number(3))
-    case "sets":
-      // sets KEY COUNT: sets ascending numbers.
-      for value in 0..<number(2) { try opened().set(value, forKey: text(1)) }
+      // increments KEY COUNT: answers once.
+      for _ in 0..<number(2) { try opened().increment(forKey: text(1)) }
     case "loads":
       // loads PREFIX COUNT THREADS: answers how many keys it had to load.
       return try String(loads(text(1), number(2), threads: number(3)))
@@ -66,9 +62,8 @@ extension Session {
         return (try? cache.flush()) != nil
       }
       try cache.flush()
-    case "between":
-      // Makes the writer thread check for work.
-      try opened().betweenCommits {}
+    // Makes the writer thread check for work.
+    case "between": try opened().betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
     case "key": return try useKey(length: number(1))
     case "refusedkey": return try useLongKey(length: number(1))
@@ -129,30 +124,23 @@ extension Session {
   private func loads(_ prefix: String, _ count: Int, threads: Int) throws -> Int {
     let cache = try opened()
     let before = cache.statistics.loads
-    try onThreads(threads) { thread in
-      for index in 0..<count {
-        let key = prefix + String((index &* 7919 &+ thread &* 31) % count)
-        let value = try cache.value(String.self, forKey: key) { _ in
-          usleep(200)
-          return key
+    let failure = Guarded<(any Error)?>(nil)
+    concurrently(threads) { thread in
+      do {
+        for index in 0..<count {
+          let key = prefix + String((index &* 7919 &+ thread &* 31) % count)
+          let value = try cache.value(String.self, forKey: key) { _ in
+            usleep(200)
+            return key
+          }
+          if value != key { throw CacheError(.storageFailed, "\(key): \(value)") }
         }
-        if value != key { throw CacheError(.storageFailed, "\(key): \(value)") }
+      } catch {
+        failure { $0 = error }
       }
     }
-    return cache.statistics.loads - before
-  }
-
-  private func increments(_ key: String, _ count: Int, threads: Int) throws {
-    let cache = try opened()
-    try onThreads(threads) { _ in for _ in 0..<count { try cache.increment(forKey: key) } }
-  }
-
-  private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
-    let failure = Guarded<(any Error)?>(nil)
-    concurrently(count) { thread in
-      do { try body(thread) } catch { failure { $0 = error } }
-    }
     if let failure = failure.current { throw failure }
+    return cache.statistics.loads - before
   }
 }
 

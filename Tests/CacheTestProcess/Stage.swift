@@ -53,7 +53,7 @@ final class Stage: Sendable {
     withExtendedLifetime(left) {}
   }
 
-  /// Waits for an action; returns whether there was one, or what went wrong.
+  /// Waits for an action. Returns `acted`, or the failure.
   func report() -> String {
     let hasActed = eventually { state.current.actions > 0 }
     return state.current.failure ?? (hasActed ? "acted" : "nothing happened")
@@ -82,7 +82,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// Returns false if there is no cache yet.
+  /// Returns false without a cache.
   private func perform(_ action: Action, _ now: State) throws -> Bool {
     if action == .openOther || action == .openSame {
       // Settings are per process and directory.

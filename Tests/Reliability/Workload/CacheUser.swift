@@ -58,6 +58,15 @@ struct CacheUser: TrialRole {
     case "count":
       let (entries, count) = (try cache.entries().count, try cache.count)
       return entries == count ? "\(count)" : "wrong: \(entries) entries, \(count) counted"
+    // Holds a snapshot until the next line.
+    case "hold":
+      let keys = (0..<50).map { "\($0)" }
+      return try cache.read { snapshot in
+        let before = try keys.map { try snapshot.value(String.self, forKey: $0) }
+        Self.answer("held")
+        _ = readLine()
+        return try keys.map { try snapshot.value(String.self, forKey: $0) } == before ? "same" : "changed"
+      }
     case "reopenings": return "\(cache.statistics.reopenings)"
     case "health":
       switch cache.health {
