@@ -2,51 +2,39 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-package enum KillTrial: Trial {
+package struct KillTrial: Trial {
   package static let name = "kills"
   package static let summary =
     "Writers are killed at any moment: nothing acknowledged is lost or counted twice, nothing is wrong or stuck."
   package static let defaultCount = 500
 
-  /// Cycles that share a directory, so that each starts from the leftovers of the earlier ones.
-  private static let cyclesOfDirectory = 10
-
-  package static func run(_ settings: TrialSettings) throws -> TrialReport {
-    var report = TrialReport()
-    var random = SeededRandom(settings.seed)
-    var done = 0
-    while done < settings.count, report.failureCount < 20 {
-      let cycles = min(cyclesOfDirectory, settings.count - done)
-      let number = done / cyclesOfDirectory
-      let durability = Durability.allCases[number % Durability.allCases.count]
-      let directory = settings.directory + "/\(done)"
-      let before = report.failureCount
-      var session = KillSession(directory, durability, random.next())
-      try session.run(cycles: cycles, isWatched: number % 2 == 0, &report)
-      report.count("cycles with durability .\(durability)", cycles)
-      done += cycles
-      // Keep the directory of a failed round.
-      if report.failureCount == before { try FileManager.default.removeItem(atPath: directory) }
-    }
-    return report
-  }
-}
-
-private struct KillSession {
   private let directory: String
   private let durability: Durability
-  private let seed: UInt64
   private let clears: Bool
+  /// Names the session in failures.
+  private let title: String
   private var random: SeededRandom
+  private var report: TrialReport
   private var contents: [String: WrittenValue] = [:]
   private var writers = 0
 
-  init(_ directory: String, _ durability: Durability, _ seed: UInt64) {
-    self.directory = directory
-    self.durability = durability
-    self.seed = seed
-    random = SeededRandom(seed)
-    clears = random.below(4) == 0
+  /// Ten cycles share a directory, so that each starts from the leftovers of the earlier ones.
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var report = TrialReport()
+    var random = SeededRandom(settings.seed)
+    for (number, done) in stride(from: 0, to: settings.count, by: 10).enumerated() where report.failureCount < 20 {
+      let seed = random.next()
+      let durability = Durability.allCases[number % Durability.allCases.count]
+      let before = report.failureCount
+      var session = KillTrial(
+        directory: settings.directory + "/\(done)", durability: durability, clears: random.below(4) == 0,
+        title: "session \(seed) (.\(durability))", random: SeededRandom(seed), report: report)
+      try session.run(cycles: min(10, settings.count - done), isWatched: number % 2 == 0)
+      report = session.report
+      // Keep the directory of a failed round.
+      if report.failureCount == before { try FileManager.default.removeItem(atPath: session.directory) }
+    }
+    return report
   }
 
   private mutating func load() -> WriterLoad {
@@ -54,47 +42,46 @@ private struct KillSession {
   }
 
   /// - Parameter isWatched: Whether another process reads throughout. Otherwise a writer may be alone.
-  mutating func run(cycles: Int, isWatched: Bool, _ report: inout TrialReport) throws {
+  private mutating func run(cycles: Int, isWatched: Bool) throws {
     let load = load()
     let reader = isWatched ? try ChildProcess("soak", ["role", KillReaderRole.name, load.text]) : nil
-    if let reader, reader.readLine() != "open" { report.fail("a reader did not open the cache: \(load.title)") }
+    if let reader, reader.readLine() != "open" { report.fail("\(title): a reader did not open the cache: \(load)") }
     // This process may have the cache open, too, and replay what dead writers left.
     let own = isWatched && random.below(2) == 0 ? try load.open() : nil
     for cycle in 0..<cycles {
       let load = self.load()
-      let faults = try self.cycle(load, own, &report)
-      for fault in faults { report.fail("session \(seed), cycle \(cycle) (\(load.title)): \(fault)") }
+      let faults = try self.cycle(load, own)
+      for fault in faults { report.fail("\(title), cycle \(cycle) (\(load)): \(fault)") }
       if !faults.isEmpty { break }
     }
     try own?.close()
-    if let reader { end(reader, &report) }
+    if let reader { end(reader) }
     let cache = try load.open()
     var contents = try WrittenContents(cache)
     try contents.checkValueLog(of: cache)
-    for fault in contents.faults { report.fail("session \(seed), at the end: \(fault)") }
+    for fault in contents.faults { report.fail("\(title), at the end: \(fault)") }
     try cache.close()
   }
 
-  private func end(_ reader: ChildProcess, _ report: inout TrialReport) {
+  private mutating func end(_ reader: ChildProcess) {
     reader.endInput()
     let lines = Guarded<[String]>([])
-    let hasEnded = finishes { lines { $0 = reader.readRemaining() } }
-    if !hasEnded {
+    guard finishes({ lines { $0 = reader.readRemaining() } }) else {
       reader.kill()
-      report.fail("session \(seed): the reader is stuck")
+      return report.fail("\(title): the reader is stuck")
     }
-    for line in hasEnded ? lines.current : [] {
+    for line in lines.current {
       let words = line.split(separator: " ")
       if words[0] == "done" {
         report.count("reads during the kills", Int(words[1]) ?? 0)
         report.countMost("longest read, µs", Int(words[2]) ?? 0)
       } else {
-        report.fail("session \(seed), reader: \(line)")
+        report.fail("\(title), reader: \(line)")
       }
     }
   }
 
-  private mutating func cycle(_ load: WriterLoad, _ own: LMDBCache?, _ report: inout TrialReport) throws -> [String] {
+  private mutating func cycle(_ load: WriterLoad, _ own: LMDBCache?) throws -> [String] {
     var load = load
     var children: [(process: ChildProcess, load: WriterLoad)] = []
     for _ in 0..<[1, 1, 2, 3, 5][random.below(5)] {
@@ -127,9 +114,15 @@ private struct KillSession {
     report.count("kills", children.count)
     report.count("acknowledged writes", judged.reduce(0) { $0 + $1.acknowledged })
     report.count("acknowledged additions", judged.reduce(0) { $0 + $1.states[0].sums.values.reduce(0, +) })
-    if random.below(3) == 0 { try killReplayer(load, &report) }
-
-    let dump = try BoundedProcess.run("soak", ["role", KillDumpRole.name, load.text])
+    let dumping = ["role", KillDumpRole.name, try load.text]
+    if random.below(3) == 0 {
+      // Kill a process while it replays the journal. Startup takes most of this time.
+      let replayer = try ChildProcess("soak", dumping)
+      usleep(UInt32(random.below(30_000)))
+      replayer.kill()
+      report.count("kills of a process that replays")
+    }
+    let dump = try BoundedProcess.run("soak", dumping)
     var lines = dump.answers.makeIterator()
     guard dump.isOrderly, let found = WrittenContents({ lines.next() }) else {
       return ["a process that opens the cache: \(dump.ending)"]
@@ -144,15 +137,6 @@ private struct KillSession {
     contents = found.values
     report.count("entries compared", contents.count)
     return faults
-  }
-
-  /// Kills a process while it replays the journal.
-  private mutating func killReplayer(_ load: WriterLoad, _ report: inout TrialReport) throws {
-    let replayer = try ChildProcess("soak", ["role", KillDumpRole.name, load.text])
-    // Startup takes most of this time.
-    usleep(UInt32(random.below(30_000)))
-    replayer.kill()
-    report.count("kills of a process that replays")
   }
 }
 

@@ -30,11 +30,6 @@ struct WriterLoad: Codable {
       size: [40, 300, 3_000, 12_000, 40_000][random.below(5)], clears: clears, seed: random.next())
   }
 
-  var title: String {
-    "durability \(durability), interval \(interval) ms, journal \(journal), threshold \(threshold), size \(size), "
-      + "clears \(clears)"
-  }
-
   var text: String {
     get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
   }
