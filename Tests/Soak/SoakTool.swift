@@ -21,8 +21,7 @@ struct RunCommand: ParsableCommand {
 
   func validate() throws {
     for name in names where !Trials.all.contains(where: { $0.name == name }) {
-      throw ValidationError(
-        "Unknown trial \(name). The trials: \(Trials.all.map { $0.name }.joined(separator: ", ")).")
+      throw ValidationError("Unknown trial \(name). See --help for the trials.")
     }
     if let count, count < 1 { throw ValidationError("--count must be 1 or more.") }
   }

@@ -27,7 +27,7 @@ package struct DeletionTrial: Trial {
       let harm = DeletionHarm.all[random.below(DeletionHarm.all.count)]
       do {
         try harmWhileWriting(harm, cache, peer)
-        meet(cache, peer, round)
+        try meet(cache, peer, round)
         try keep(cache, peer)
       } catch {
         report.fail("round \(round), \(harm): \(error)")
@@ -98,18 +98,17 @@ package struct DeletionTrial: Trial {
     try? FileManager.default.removeItem(atPath: other)
   }
 
-  private mutating func meet(_ cache: LMDBCache, _ peer: ChildProcess, _ round: Int) {
+  private mutating func meet(_ cache: LMDBCache, _ peer: ChildProcess, _ round: Int) throws {
     let start = ContinuousClock.now
     let hasMet = eventually(within: .seconds(10)) {
       guard (try? set(round, "mine", cache)) != nil, peer.run("set \(round) 20 its") == "ok" else { return false }
       usleep(20_000)
-      guard peer.run("get mine") == "\(round)", (try? CacheUser.number("its", in: cache)) == round else {
-        return false
-      }
+      let its = try? CacheUser.number("its", in: cache)
       // The first flush reports the loss of writes made while the directory was missing.
-      return (try? cache.flush()) != nil && peer.run("flush") == "ok"
+      return its == round && peer.run("get mine") == "\(round)" && (try? cache.flush()) != nil
+        && peer.run("flush") == "ok"
     }
-    if !hasMet { report.fail("round \(round): the processes are not in one file after 10 s") }
+    try expect(hasMet, true, "the processes are in one file")
     report.countMost("longest way to one file, ms", Int((ContinuousClock.now - start) / .milliseconds(1)))
   }
 
@@ -132,25 +131,23 @@ package struct DeletionTrial: Trial {
 
 /// Damage to the files of an open cache.
 private struct DeletionHarm: CustomStringConvertible {
+  /// "" is the directory.
   var deleted: [String] = []
   /// The replacements come from a closed cache.
   var replaced: [String] = []
 
-  static let all = [
-    DeletionHarm(deleted: ["data.mdb"]), DeletionHarm(deleted: ["lock.mdb"]),
-    DeletionHarm(deleted: ["data.mdb", "lock.mdb"]), DeletionHarm(deleted: ["journals"]),
-    DeletionHarm(deleted: ["processes.lock"]), DeletionHarm(deleted: TrialCache.fileNames.sorted()),
-    // The directory.
-    DeletionHarm(deleted: [""]), DeletionHarm(replaced: ["data.mdb"]),
-    DeletionHarm(replaced: ["data.mdb", "lock.mdb"]),
-  ]
+  static let all: [DeletionHarm] =
+    [
+      ["data.mdb"], ["lock.mdb"], ["data.mdb", "lock.mdb"], ["journals"], ["processes.lock"],
+      TrialCache.fileNames.sorted(), [""],
+    ].map { DeletionHarm(deleted: $0) } + [["data.mdb"], ["data.mdb", "lock.mdb"]].map { DeletionHarm(replaced: $0) }
 
   var description: String { "deleted \(deleted), replaced \(replaced)" }
 
   /// - Parameter other: The directory of a closed cache, the source of replacement files.
   func happen(to path: String, _ other: String) {
     // Errors are ignored: the file may already be gone.
-    for name in deleted { try? FileManager.default.removeItem(atPath: name.isEmpty ? path : path + "/" + name) }
+    for name in deleted { try? FileManager.default.removeItem(atPath: path + (name.isEmpty ? "" : "/" + name)) }
     for name in replaced { rename(other + "/" + name, path + "/" + name) }
   }
 }
