@@ -6,15 +6,9 @@ import TestSupport
 /// Cache use by an application's log handlers and deinitializers, which run at unexpected moments.
 final class Stage: Sendable {
   enum Action: String {
-    case count
-    case value
-    case set
-    case flush
-    /// Opens and closes another directory.
-    case openOther
-    /// Opens and closes the cache's own directory.
-    case openSame
-    case close
+    case count, value, set, flush, close
+    /// Opens and closes another directory, or the cache's own.
+    case openOther, openSame
   }
 
   private struct State {

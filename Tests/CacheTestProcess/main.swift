@@ -58,16 +58,6 @@ final class Session {
     }
   }
 
-  /// Writes `count` batches, each with one number under both keys, answering each.
-  func batches(_ first: String, _ second: String, _ count: Int) throws {
-    for number in 0..<count {
-      try opened().write(waitsForCommit: true) { batch in
-        batch.set(number, forKey: first)
-        batch.set(number, forKey: second)
-      }
-    }
-  }
-
   /// Suspends this process within a write transaction, and commits it when resumed.
   func stopWriting() throws {
     var options = Environment.Options()
@@ -123,7 +113,11 @@ final class Session {
         try opened().set(payload(key, index, number(4)), forKey: key)
         answer(String(index))
       }
-    case "batches": try batches(text(1), text(2), number(3))
+    case "batches":
+      // batches KEY KEY COUNT: each batch has one number under both keys.
+      for index in 0..<number(3) {
+        try opened().write(waitsForCommit: true) { batch in for key in 1...2 { batch.set(index, forKey: text(key)) } }
+      }
     case "loop": try loop(text(1), keys: number(2), size: number(3), clear: number(4))
     case "get": return try opened().value(String.self, forKey: text(1)) ?? "nil"
     case "count": return try String(opened().count)

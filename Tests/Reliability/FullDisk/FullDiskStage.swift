@@ -71,7 +71,7 @@ struct FullDiskStage: TrialRole {
     case 78..<80: try trim()
     case 80..<82: _ = try ask("advance \(1 + random.below(40))")
     case 82: try attempt("upkeep")
-    case 83..<86: try die()
+    case 83..<86: die()
     case 86..<88:
       // Reports lost writes.
       if try attempt("close") != "ok" { isExact = false }
@@ -79,7 +79,6 @@ struct FullDiskStage: TrialRole {
     default:
       if random.below(2) == 0 { _ = try ask("forget") }
       for _ in 0..<4 { try check(Self.keys.randomElement(using: &random)!, "in a read") }
-      Self.count("reads", 4)
     }
     guard user != nil else { return }
     // While the cache is unhealthy, a write may not survive the process.
@@ -98,7 +97,6 @@ struct FullDiskStage: TrialRole {
     var answer = user?.run(command)
     // LMDB refuses reads after an I/O error in mid-commit. The refusals must end.
     for _ in 0..<400 where answer == "error storageFailed" && ["get", "cou"].contains(command.prefix(3)) {
-      Self.count("reads refused after an I/O error")
       usleep(5_000)
       answer = user?.run(command)
     }
@@ -148,9 +146,7 @@ struct FullDiskStage: TrialRole {
     if isFull && place == .limit { try limit() }
     let cache = directory + "/cache"
     let answer = try ask("open \(cache) \(durability) small")
-    Self.count(isFull ? "openings on a full disk" : "openings")
     if answer != "ok" {
-      Self.count("openings refused")
       user = nil
       try expect(answer == "error noSpace", "opening: \(answer)")
       let isHalfMade = FileManager.default.fileExists(atPath: cache + "/new")
@@ -174,9 +170,8 @@ struct FullDiskStage: TrialRole {
     isExact = true
   }
 
-  private mutating func die() throws {
+  private mutating func die() {
     Self.count("deaths")
-    Self.count("files opened again, after an I/O error", Int(try ask("reopenings")) ?? 0)
     user = nil
     latest.append("killed")
   }
@@ -193,8 +188,8 @@ struct FullDiskStage: TrialRole {
     let answer = try attempt(command)
     // A refused write changes nothing.
     let isRefused = ["error noSpace", "error storageFailed"].contains(answer)
-    Self.count(answer == "ok" ? "writes" : isRefused ? "writes refused" : "writes not committed yet")
     if isRefused { return }
+    Self.count("writes")
     for key in keys {
       possible[key, default: [nil]].insert(number)
       current[key] = number
@@ -241,7 +236,7 @@ struct FullDiskStage: TrialRole {
     for key in Self.keys { try check(key, "when there is space again") }
     settle()
     try set([Self.keys[0]])
-    try die()
+    die()
     try open()
   }
 }

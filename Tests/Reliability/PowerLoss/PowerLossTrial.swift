@@ -110,8 +110,6 @@ package struct PowerLossTrial: Trial {
         var load = base.load
         load.directory = root + "/cache"
         next = Base(root: root, load: load, contents: found, nextNumber: base.nextNumber + Self.changesPerRun)
-      } else if found == nil, !FileManager.default.fileExists(atPath: image + "-failed") {
-        try disk.writePowerCut(to: image + "-failed", &choices)
       }
     }
     if report.isPassed { for path in [base.root, log] { try FileManager.default.removeItem(atPath: path) } }
@@ -141,24 +139,23 @@ package struct PowerLossTrial: Trial {
     load.directory = image + "/cache"
     reader.send("\(boot) \(try load.text)")
     guard let found = WrittenContents({ reader.readLine() }) else {
-      report.fail("\(place): the process that opened it has ended")
       self.reader = nil
-      return nil
+      return fail("\(place): the process that opened it has ended")
     }
-    if let failure = found.faults.first {
-      report.fail("\(place): \(failure); \(found.faults.count) such")
-      return nil
-    }
+    if let failure = found.faults.first { return fail("\(place): \(failure); \(found.faults.count) such") }
     switch history.judge(found.values, at: moment) {
     case .kept(let missing):
       report.count("opened with all that had to be there")
       report.count("writes of .\(durability) missing", missing)
       if missing > 0 { report.count("images of .\(durability) with writes missing") }
     case .discarded: report.count("discarded")
-    case .wrong(let failure):
-      report.fail("\(place): \(failure)")
-      return nil
+    case .wrong(let failure): return fail("\(place): \(failure)")
     }
     return found.values
+  }
+
+  private mutating func fail(_ failure: String) -> [String: WrittenValue]? {
+    report.fail(failure)
+    return nil
   }
 }

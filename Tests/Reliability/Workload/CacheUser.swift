@@ -67,7 +67,6 @@ struct CacheUser: TrialRole {
         _ = readLine()
         return try keys.map { try snapshot.value(String.self, forKey: $0) } == before ? "same" : "changed"
       }
-    case "reopenings": return "\(cache.statistics.reopenings)"
     case "health":
       switch cache.health {
       case .healthy: return "healthy"
