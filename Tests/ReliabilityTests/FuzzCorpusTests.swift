@@ -24,17 +24,11 @@ import LMDBCaching
     data.withUnsafeBytes { _ = kind.check($0) }
   }
 
-  @Test(arguments: UntrustedKind.allCases) func everySeedIsRead(_ kind: UntrustedKind) throws {
-    for bytes in try kind.seeds() {
-      let isRead = bytes.withUnsafeBytes { kind.check($0) }
-      // One of the journals is empty.
-      #expect(isRead || kind == .journal)
-    }
-  }
-
   /// No input takes more than 2 s of a processor, even without optimization.
   @Test(arguments: UntrustedKind.allCases) func changedInputsAreReadOrAnError(_ kind: UntrustedKind) throws {
     let seeds = try kind.seeds()
+    // One of the journals is empty.
+    #expect(kind == .journal || seeds.allSatisfy { seed in seed.withUnsafeBytes { kind.check($0) } })
     for number in 0..<1_000 as Range<UInt64> {
       var random = SeededRandom(number)
       var bytes = seeds.randomElement(using: &random)!

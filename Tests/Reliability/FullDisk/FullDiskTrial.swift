@@ -24,7 +24,7 @@ package struct FullDiskTrial: Trial {
     }
     // Hashing gigabytes takes a sanitizer minutes.
     if places.contains(.tmpfs), !Sanitizer.address.isActive, !Sanitizer.thread.isActive {
-      let isLong = try settings.count >= 100 && LongValueStage.availableMemory() > LongValueStage.memory
+      let isLong = settings.count >= 100 && LongValueStage.hasMemory
       for way in isLong ? ["cut", "longest"] : ["cut"] {
         try run([LongValueStage.name, way, settings.directory + "/\(way)"], hasOwnMounts: true, "long values")
         report.count("stages of long values")
@@ -85,9 +85,7 @@ enum FullDiskPlace: String, CaseIterable {
   }
 
   private static func call(_ words: String...) throws {
-    guard let nowhere = FileHandle(forUpdatingAtPath: "/dev/null") else { throw POSIXError(.ENOENT) }
-    let process = try LaunchedProcess(
-      URL(fileURLWithPath: "/usr/bin/env"), words, input: nowhere, output: nowhere, errors: nowhere)
-    if process.wait() != .exit(0) { throw CacheError(.storageFailed, "\(words) ended with an error") }
+    let outcome = try BoundedProcess.run("/usr/bin/env", words)
+    if !outcome.isOrderly { throw CacheError(.storageFailed, "\(words) ended with an error") }
   }
 }

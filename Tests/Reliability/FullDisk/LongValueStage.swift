@@ -13,8 +13,6 @@ struct LongValueStage: TrialRole {
   static let name = "long-value-stage"
 
   private static let greatest = 1 << 32 - 1
-  /// An upper bound of the memory used, in bytes.
-  static let memory = 6 << 30
 
   #if os(Linux)
     static func run(_ arguments: [String]) throws {
@@ -105,13 +103,14 @@ struct LongValueStage: TrialRole {
       try body(Data(bytesNoCopy: memory, count: count, deallocator: .none))
     }
 
-    static func availableMemory() throws -> Int {
-      let lines = try String(contentsOfFile: "/proc/meminfo", encoding: .utf8).split(separator: "\n")
-      let line = lines.first { $0.hasPrefix("MemAvailable:") }
-      return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+    /// Whether 6 GiB are available, an upper bound of the use.
+    static var hasMemory: Bool {
+      let lines = (try? String(contentsOfFile: "/proc/meminfo", encoding: .utf8))?.split(separator: "\n")
+      let line = lines?.first { $0.hasPrefix("MemAvailable:") }
+      return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 > 6 << 20
     }
   #else
     static func run(_ arguments: [String]) throws {}
-    static func availableMemory() throws -> Int { 0 }
+    static var hasMemory: Bool { false }
   #endif
 }

@@ -2,30 +2,16 @@ import CacheModel
 
 package enum Trials {
   package static let all: [any Trial.Type] = [
-    ChurnTrial.self,
-    CorruptionTrial.self,
-    DeletionTrial.self,
-    FleetTrial.self,
-    FullDiskTrial.self,
-    KillTrial.self,
-    ModelTrial.self,
-    PowerLossTrial.self,
-    SuspensionTrial.self,
-    UserDefaultsTrial.self,
+    ChurnTrial.self, CorruptionTrial.self, DeletionTrial.self, FleetTrial.self, FullDiskTrial.self, KillTrial.self,
+    ModelTrial.self, PowerLossTrial.self, SuspensionTrial.self, UserDefaultsTrial.self,
   ]
 
   /// Trials that are roles, too, and roles of trials.
   package static let roles: [any TrialRole.Type] = all.compactMap { $0 as? any TrialRole.Type } + others
 
   private static let others: [any TrialRole.Type] = [
-    CacheUser.self,
-    FullDiskStage.self,
-    KillDumpRole.self,
-    KillReaderRole.self,
-    KillWriterRole.self,
-    LongValueStage.self,
-    PowerLossReader.self,
-    PowerLossWriter.self,
+    CacheUser.self, FullDiskStage.self, KillDumpRole.self, KillReaderRole.self, KillWriterRole.self,
+    LongValueStage.self, PowerLossReader.self, PowerLossWriter.self,
   ]
 }
 

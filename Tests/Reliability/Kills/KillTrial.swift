@@ -70,15 +70,7 @@ package struct KillTrial: Trial {
       reader.kill()
       return report.fail("\(title): the reader is stuck")
     }
-    for line in lines.current {
-      let words = line.split(separator: " ")
-      if words[0] == "done" {
-        report.count("reads during the kills", Int(words[1]) ?? 0)
-        report.countMost("longest read, µs", Int(words[2]) ?? 0)
-      } else {
-        report.fail("\(title), reader: \(line)")
-      }
-    }
+    report.add(lines.current, of: "\(title), reader")
   }
 
   private mutating func cycle(_ load: WriterLoad, _ own: LMDBCache?) throws -> [String] {
