@@ -146,8 +146,6 @@ extension Session {
     try cache.removeAll(.prefix("t2"))
     cache.memory.removeAll()
     try store()
-    try cache.withoutMemory.removeAll()
-    try store()
     try cache.removeAll()
     try cache.flush()
     try store()

@@ -130,11 +130,9 @@ final class Session {
     case "stopwriting": try stopWriting()
     case "stopopening": try stopOpening(text(1))
     case "health":
-      switch try opened().health {
-      case .memoryOnly(let error): return "memoryOnly \(error.code)"
-      case .healthy: return "healthy"
-      case .closed: return "closed"
-      }
+      let health = try opened().health
+      if case .memoryOnly(let error) = health { return "memoryOnly \(error.code)" }
+      return health.isHealthy ? "healthy" : "closed"
     case "snapshot":
       // Holds a snapshot until the next line.
       return try opened().read { snapshot in

@@ -50,7 +50,6 @@ package enum CorruptionTrial: Trial, TrialRole {
     if round.earlier > 0, arguments[2] != "true" { answer("\(round.earlier) values that were replaced") }
     count("recoveries", round.recoveries)
     count("errors", round.errors)
-    count("missing", round.missing)
     count("earlier values", round.earlier)
   }
 
@@ -58,7 +57,7 @@ package enum CorruptionTrial: Trial, TrialRole {
     let shape: CorruptionShape
     let verification: CacheVerification
     let path: String
-    var recoveries = 0, errors = 0, missing = 0, earlier = 0
+    var recoveries = 0, errors = 0, earlier = 0
     var wrong: [String] = []
 
     /// Errors are expected, but no crash.
@@ -113,10 +112,7 @@ package enum CorruptionTrial: Trial, TrialRole {
     }
 
     private mutating func read(_ key: String, _ cache: LMDBCache) throws -> Found {
-      guard let value = try cache.value(Data.self, forKey: key) else {
-        missing += 1
-        return .nothing
-      }
+      guard let value = try cache.value(Data.self, forKey: key) else { return .nothing }
       if value == shape.value(key, CorruptionShape.lastVersion) { return .last }
       let isKnown = (1..<CorruptionShape.lastVersion).contains { value == shape.value(key, $0) }
       if isKnown { earlier += 1 } else { wrong.append("\(key.prefix(20)) has \(value.count) other bytes") }

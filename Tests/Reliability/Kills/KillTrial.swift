@@ -90,7 +90,6 @@ package struct KillTrial: Trial {
       child.process.suspend()
       usleep(UInt32(random.below(30_000)))
       child.process.resume()
-      report.count("suspensions")
     }
     for (index, child) in children.enumerated() {
       if index > 0 && !isTogether { usleep(UInt32(random.below(40_000))) }

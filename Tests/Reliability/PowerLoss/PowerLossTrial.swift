@@ -66,7 +66,6 @@ package struct PowerLossTrial: Trial {
   private mutating func run(_ run: Int, from earlier: Base?) throws -> Base? {
     let base = try earlier ?? newBase(run)
     report.count("second power cuts", earlier == nil ? 0 : 1)
-    report.count("runs")
     boot += 1
     let disk = try SimulatedDisk(base.root)
     let database = try? SimulatedDisk.number(base.load.directory + "/data.mdb")
@@ -147,7 +146,6 @@ package struct PowerLossTrial: Trial {
     case .kept(let missing):
       report.count("opened with all that had to be there")
       report.count("writes of .\(durability) missing", missing)
-      if missing > 0 { report.count("images of .\(durability) with writes missing") }
     case .discarded: report.count("discarded")
     case .wrong(let failure): return fail("\(place): \(failure)")
     }

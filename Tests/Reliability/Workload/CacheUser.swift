@@ -68,11 +68,8 @@ struct CacheUser: TrialRole {
         return try keys.map { try snapshot.value(String.self, forKey: $0) } == before ? "same" : "changed"
       }
     case "health":
-      switch cache.health {
-      case .healthy: return "healthy"
-      case .memoryOnly(let error): return "memory-only \(error.code)"
-      case .closed: return "closed"
-      }
+      if case .memoryOnly(let error) = cache.health { return "memory-only \(error.code)" }
+      return cache.health.isHealthy ? "healthy" : "closed"
     case "advance": clock.advance(by: .seconds(number(1)))
     case "limit":
       var limit = rlimit()
