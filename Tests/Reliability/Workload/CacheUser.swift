@@ -31,12 +31,16 @@ struct CacheUser: TrialRole {
   private mutating func run(_ words: [String]) throws -> String {
     func number(_ index: Int) -> Int { Int(words[index])! }
     func value(_ key: String) -> String { WrittenValue(number: number(1)).text(key: key, size: number(2)) }
-    if words[0] == "open" {
-      try open(words)
-      return "ok"
+    if words[0] == "limit" {
+      var limit = rlimit()
+      getrlimit(Self.fileSize, &limit)
+      limit.rlim_cur = number(1) == 0 ? limit.rlim_max : rlim_t(number(1))
+      return setrlimit(Self.fileSize, &limit) == 0 ? "ok" : "error setrlimit \(errno)"
     }
+    if words[0] == "open" { try open(words) }
     guard let cache else { throw CacheError(.closed, "open comes first") }
     switch words[0] {
+    case "open": break
     case "get": return try Self.number(words[1], in: cache).map { "\($0)" } ?? "nil"
     // set NUMBER SIZE KEY…
     case "set" where words.count == 4: try cache.set(value(words[3]), forKey: words[3])
@@ -71,11 +75,6 @@ struct CacheUser: TrialRole {
       if case .memoryOnly(let error) = cache.health { return "memory-only \(error.code)" }
       return cache.health.isHealthy ? "healthy" : "closed"
     case "advance": clock.advance(by: .seconds(number(1)))
-    case "limit":
-      var limit = rlimit()
-      getrlimit(Self.fileSize, &limit)
-      limit.rlim_cur = number(1) == 0 ? limit.rlim_max : rlim_t(number(1))
-      if setrlimit(Self.fileSize, &limit) != 0 { return "error setrlimit \(errno)" }
     case "close":
       self.cache = nil
       try cache.close()
