@@ -29,7 +29,7 @@ enum KillWriterRole: TrialRole {
   private static func comeAndGo(_ load: WriterLoad) {
     inBackground(DispatchGroup()) {
       while true {
-        do { try load.open().close() } catch { answer("failed: \(error)") }
+        do { try load.open().close() } catch { KillWriterRole.answer("failed: \(error)") }
         usleep(500)
       }
     }
