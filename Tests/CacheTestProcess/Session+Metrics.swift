@@ -9,20 +9,11 @@ extension Session {
   /// - Returns: `nil` for an unknown command.
   func runMetrics(_ words: [Substring]) throws -> String? {
     switch words[0] {
-    case "measure":
-      if words.count == 1 {
-        MetricsSystem.bootstrap(Self.metrics)
-      } else {
-        try opened().disk.autoTrimInterval = .milliseconds(Int(words[1])!)
-      }
-      return "ok"
+    case "measure" where words.count == 1: MetricsSystem.bootstrap(Self.metrics)
+    case "measure": try opened().disk.autoTrimInterval = .milliseconds(Int(words[1])!)
     // A metrics system whose timers block until "resume".
-    case "stall":
-      MetricsSystem.bootstrap(StalledMetrics(Self.metrics))
-      return "ok"
-    case "resume":
-      StalledMetrics.resume()
-      return "ok"
+    case "stall": MetricsSystem.bootstrap(StalledMetrics(Self.metrics))
+    case "resume": StalledMetrics.resume()
     case "counter": return String(Self.metrics.counterTotal(label: label(words)))
     case "timer": return String(Self.metrics.timers(label: label(words)).reduce(0) { $0 + $1.values.count })
     // The last reported value, or "none" without such a gauge.
@@ -30,6 +21,7 @@ extension Session {
       return Self.metrics.recorders(label: label(words)).last?.lastValue.map { String(Int($0)) } ?? "none"
     default: return nil
     }
+    return "ok"
   }
 
   private func label(_ words: [Substring]) -> String { "lmdb_cache_\(words[1])" }

@@ -13,17 +13,13 @@ extension Session {
     func text(_ index: Int) -> String { String(words[index]) }
     func number(_ index: Int) -> Int { Int(words[index])! }
     switch words[0] {
-    case "die":
-      kill(getpid(), SIGKILL)
+    case "die": kill(getpid(), SIGKILL)
     case "increment":
       // increment KEY COUNT: answers each sum.
       for _ in 0..<number(2) { answer(try String(opened().increment(forKey: text(1)))) }
     case "increments":
-      // increments KEY COUNT THREADS: answers once.
-      try increments(text(1), number(2), threads: number(3))
-    case "sets":
-      // sets KEY COUNT: sets ascending numbers.
-      for value in 0..<number(2) { try opened().set(value, forKey: text(1)) }
+      // increments KEY COUNT: answers once.
+      for _ in 0..<number(2) { try opened().increment(forKey: text(1)) }
     case "loads":
       // loads PREFIX COUNT THREADS: answers how many keys it had to load.
       return try String(loads(text(1), number(2), threads: number(3)))
@@ -59,23 +55,17 @@ extension Session {
       manual!.advance(by: .seconds(61))
       try opened().betweenCommits {}
     case "settle":
-      // The failure is over; the commit is retried after a pause.
-      let deadline = ContinuousClock.now + .seconds(60)
-      while true {
-        do throws(CacheError) {
-          try opened().flush()
-          return "ok"
-        } catch {
-          // A closed cache stays closed.
-          if error.code == .closed || ContinuousClock.now > deadline { throw error }
-          usleep(10_000)
-        }
+      // The failure is over; the commit is retried after a pause. A closed cache stays closed.
+      let cache = try opened()
+      _ = eventually {
+        if case .closed = cache.health { return true }
+        return (try? cache.flush()) != nil
       }
-    case "between":
-      // Makes the writer thread check for work.
-      try opened().betweenCommits {}
+      try cache.flush()
+    // Makes the writer thread check for work.
+    case "between": try opened().betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
-    case "key": return try useKey(length: number(1), text(2))
+    case "key": return try useKey(length: number(1))
     case "refusedkey": return try useLongKey(length: number(1))
     case "autotrim": try opened().disk.autoTrimInterval = DurationWord.duration(text(1))
     case "memoryautotrim": try opened().memory.autoTrimInterval = DurationWord.duration(text(1))
@@ -88,32 +78,32 @@ extension Session {
     case "values":
       if words.count > 2 { try Stage.shared.begin(Stage.Action(rawValue: text(2))!, in: opened().directory.path) }
       return try useActingValues(asynchronously: text(1) == "true")
-    // With a second word, waits less, because perhaps nothing happens.
-    case "acted": return Stage.shared.awaitReport(within: .seconds(words.count > 1 ? 5 : 60))
-    // eventually KEY VALUE: waits until another process's write is visible.
-    case "eventually":
-      let cache = try opened()
-      _ = try eventually { try cache.value(String.self, forKey: text(1)) == text(2) }
-      return try cache.value(String.self, forKey: text(1)) ?? "nil"
+    case "acted": return Stage.shared.report()
     case "loseData":
       try FileManager.default.removeItem(at: opened().directory.appendingPathComponent("data.mdb"))
     #if os(Linux)
       case "huge": return try useHugeValue(number(1))
-      case "filelimit": return limitFiles(number(1))
+      case "filelimit":
+        signal(SIGXFSZ, SIG_IGN)
+        return limit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), to: number(1))
     #endif
     default: return "unknown command"
     }
     return "ok"
   }
 
-  /// Clock options of `open`.
-  func apply(
-    _ name: Substring, _ value: Substring, in directory: Substring, to configuration: inout CacheConfiguration
-  ) {
-    let word = String(value)
+  /// An option of `open`.
+  func apply(_ name: String, _ word: String, in directory: String, to configuration: inout CacheConfiguration) {
+    let number = Int(word) ?? 0
     switch name {
+    case "durability": configuration.durability = Durability(rawValue: UInt8(number))!
+    case "interval": configuration.disk.groupCommitInterval = .milliseconds(number)
+    case "threshold": configuration.disk.inlineThreshold = number
+    case "journal": configuration.disk.journalSize = number
+    case "map": configuration.disk.mapSize = number
+    case "locktimeout": configuration.disk.lockTimeout = .milliseconds(number)
     case "log":
-      Stage.shared.begin(Stage.Action(rawValue: word)!, in: String(directory))
+      Stage.shared.begin(Stage.Action(rawValue: word)!, in: directory)
       configuration.logger = Logger(label: "child", factory: { _ in ActingLog() })
     case "every": configuration.disk.groupCommitInterval = DurationWord.duration(word)
     case "lockfor": configuration.disk.lockTimeout = DurationWord.duration(word)
@@ -121,7 +111,7 @@ extension Session {
     case "diskage": configuration.disk.ageLimit = DurationWord.duration(word)
     // A stopped clock with the given wall time and, after a colon, the monotonic one.
     case "clock", "wall":
-      let times = value.split(separator: ":").map { Int64($0)! }
+      let times = word.split(separator: ":").map { Int64($0)! }
       let clock = ManualClock(now: times[0] - (times.count > 1 ? times[1] : 0))
       if times.count > 1 { clock.advance(by: .nanoseconds(times[1])) }
       manual = clock
@@ -134,30 +124,23 @@ extension Session {
   private func loads(_ prefix: String, _ count: Int, threads: Int) throws -> Int {
     let cache = try opened()
     let before = cache.statistics.loads
-    try onThreads(threads) { thread in
-      for index in 0..<count {
-        let key = prefix + String((index &* 7919 &+ thread &* 31) % count)
-        let value = try cache.value(String.self, forKey: key) { _ in
-          usleep(200)
-          return key
+    let failure = Guarded<(any Error)?>(nil)
+    concurrently(threads) { thread in
+      do {
+        for index in 0..<count {
+          let key = prefix + String((index &* 7919 &+ thread &* 31) % count)
+          let value = try cache.value(String.self, forKey: key) { _ in
+            usleep(200)
+            return key
+          }
+          if value != key { throw CacheError(.storageFailed, "\(key): \(value)") }
         }
-        if value != key { throw CacheError(.storageFailed, "\(key): \(value)") }
+      } catch {
+        failure { $0 = error }
       }
     }
-    return cache.statistics.loads - before
-  }
-
-  private func increments(_ key: String, _ count: Int, threads: Int) throws {
-    let cache = try opened()
-    try onThreads(threads) { _ in for _ in 0..<count { try cache.increment(forKey: key) } }
-  }
-
-  private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
-    let failure = Guarded<(any Error)?>(nil)
-    concurrently(count) { thread in
-      do { try body(thread) } catch { failure { $0 = error } }
-    }
     if let failure = failure.current { throw failure }
+    return cache.statistics.loads - before
   }
 }
 

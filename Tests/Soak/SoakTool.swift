@@ -21,8 +21,7 @@ struct RunCommand: ParsableCommand {
 
   func validate() throws {
     for name in names where !Trials.all.contains(where: { $0.name == name }) {
-      throw ValidationError(
-        "Unknown trial \(name). The trials: \(Trials.all.map { $0.name }.joined(separator: ", ")).")
+      throw ValidationError("Unknown trial \(name). See --help for the trials.")
     }
     if let count, count < 1 { throw ValidationError("--count must be 1 or more.") }
   }
@@ -35,10 +34,9 @@ struct RunCommand: ParsableCommand {
       try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
       let settings = TrialSettings(count: count ?? trial.defaultCount, seed: seed, directory: scratch.path)
       print("\(trial.name): \(trial.summary)\n  --count \(settings.count) --seed \(seed)")
-      let clock = ContinuousClock()
-      let start = clock.now
+      let start = ContinuousClock.now
       let report = try trial.run(settings)
-      let seconds = (clock.now - start) / .seconds(1)
+      let seconds = (ContinuousClock.now - start) / .seconds(1)
       for figure in report.figures { print("  \(figure.name): \(figure.value)") }
       for failure in report.failures { print("  FAILED: \(failure)") }
       print("  \(report.isPassed ? "passed" : "FAILED \(report.failureCount)"), \(Int(seconds.rounded())) s\n")

@@ -10,13 +10,7 @@ extension CacheFixture {
   package static let waiting = all(in: "waiting") + [FixtureValue("early:overwritten", "new")]
 
   private static func all(in place: String) -> [FixtureValue] {
-    var values = scalars(place)
-    values += others(place)
-    values += long(place)
-    values += withProperties(place)
-    values += results(place)
-    values += loads(place)
-    return values
+    [scalars, others, long, withProperties, results, loads].flatMap { values in values(place) }
   }
 
   private static func scalars(_ place: String) -> [FixtureValue] {

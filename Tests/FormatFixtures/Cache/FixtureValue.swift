@@ -29,17 +29,12 @@ package struct FixtureValue: Sendable {
         try cache.set(value, forKey: key, expires: expires, cost: cost, tags: tags)
       }
     }
-    look = { reading in
-      let found = try reading.fixtureValue(V.self, forKey: key)
-      return found == value
-    }
+    look = { reading in try reading.fixtureValue(V.self, forKey: key) == value }
   }
 
   init(_ key: String, _ object: FixtureObject, _ archiving: ObjectCoding.Archiving) {
     self.key = key
-    expiration = nil
-    cost = nil
-    tags = []
+    (expiration, cost, tags) = (nil, nil, [])
     write = { cache in
       cache.objectCoding.archiving = archiving
       try cache.setObject(object, forKey: key)

@@ -126,8 +126,8 @@ struct DatabaseImage {
   /// Leaves whose older version is still in a free page, with that page.
   private(set) var rewrittenLeaves: [(leaf: Int, older: Int)] = []
 
-  init(_ url: URL) throws {
-    bytes = [UInt8](try Data(contentsOf: url))
+  init(_ path: String) throws {
+    bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     pages[.meta] = [0, 1]
     let first: UInt64 = word(144)
     let second: UInt64 = word(Self.pageSize + 144)

@@ -18,9 +18,7 @@ package struct TrialSettings: Sendable {
   package var directory: String
 
   package init(count: Int, seed: UInt64, directory: String) {
-    self.count = count
-    self.seed = seed
-    self.directory = directory
+    (self.count, self.seed, self.directory) = (count, seed, directory)
   }
 }
 

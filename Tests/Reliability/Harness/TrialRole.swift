@@ -1,7 +1,7 @@
 import Foundation
 import LMDBCaching
 import Logging
-package import TestSupport
+import TestSupport
 
 /// A child process of a trial: one that is killed, crashes, or holds a lock.
 ///
@@ -14,25 +14,7 @@ package protocol TrialRole: SendableMetatype {
 extension TrialRole {
   /// Writes a line at once, unbuffered: once printed, it counts as acknowledged even if the process is killed.
   package static func answer(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
-}
 
-/// A trial whose rounds are processes: its role gets a directory and a seed, and prints figures and failures.
-package protocol RoundTrial: Trial, TrialRole {}
-
-extension RoundTrial {
-  package static func run(_ settings: TrialSettings) throws -> TrialReport {
-    var report = TrialReport()
-    var random = SeededRandom(settings.seed)
-    for round in 0..<settings.count where report.failureCount <= 20 {
-      let (path, seed) = (settings.directory + "/\(round)", random.next())
-      try report.run(Self.self, [path, "\(seed)"], within: 60, "round \(round), seed \(seed)")
-      if report.isPassed { try FileManager.default.removeItem(atPath: path) }
-    }
-    return report
-  }
-}
-
-extension TrialRole {
   /// Prints a figure for ``TrialReport/add(_:of:)``.
   static func count(_ name: String, _ number: Int = 1) { answer("count \(number) \(name)") }
 }
@@ -62,10 +44,9 @@ extension TrialReport {
 }
 
 enum TrialCache {
-  /// The names of a cache's own files in its directory, lasting or for a moment.
+  /// The names of a cache's own files in its directory.
   static let fileNames: Set = [
-    "clean-exit", "data.mdb", "fast-session", "fast-session.new", "journals", "lock.mdb", "new", "processes.lock",
-    "statistics", "values",
+    "clean-exit", "data.mdb", "fast-session", "journals", "lock.mdb", "processes.lock", "statistics", "values",
   ]
 
   static func open(_ path: String, _ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
@@ -74,33 +55,5 @@ enum TrialCache {
     configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
     change(&configuration)
     return try LMDBCache(directory: URL(fileURLWithPath: path, isDirectory: true), configuration: configuration)
-  }
-}
-
-/// Kills a process that takes too long, so that its reader sees the end of the output.
-package final class Watchdog: Sendable {
-  private let isEnded = Guarded(false)
-  private let hasBitten = Guarded(false)
-
-  package init(_ process: ChildProcess, seconds: Int) {
-    let identifier = process.identifier
-    inBackground(DispatchGroup()) { [isEnded, hasBitten] in
-      for _ in 0..<seconds * 100 {
-        if isEnded.current { return }
-        usleep(10_000)
-      }
-      // Under the lock the process has not been reaped, so its identifier is still its own.
-      isEnded { ended in
-        if ended { return }
-        hasBitten { $0 = true }
-        _ = kill(identifier, SIGKILL)
-      }
-    }
-  }
-
-  /// Ends the watch and returns whether the process was killed. Call before waiting for the process.
-  package func isOver() -> Bool {
-    isEnded { $0 = true }
-    return hasBitten.current
   }
 }

@@ -2,48 +2,21 @@ import CacheModel
 
 package enum Trials {
   package static let all: [any Trial.Type] = [
-    ChurnTrial.self,
-    ClockJumpsTrial.self,
-    CorruptionTrial.self,
-    DeletionTrial.self,
-    FleetTrial.self,
-    ForeignFilesTrial.self,
-    ForgedMetadataTrial.self,
-    FullDiskTrial.self,
-    HostileTrial.self,
-    KillTrial.self,
-    LifeCycleTrial.self,
-    ModelTrial.self,
-    PowerLossTrial.self,
-    SuspensionTrial.self,
-    UserDefaultsTrial.self,
+    ChurnTrial.self, CorruptionTrial.self, DeletionTrial.self, FleetTrial.self, FullDiskTrial.self, KillTrial.self,
+    ModelTrial.self, PowerLossTrial.self, SuspensionTrial.self, UserDefaultsTrial.self,
   ]
 
-  package static let roles: [any TrialRole.Type] = [
-    ChurnTrial.self,
-    ClockJumpsTrial.self,
-    CorruptionTrial.self,
-    DeletionTrial.self,
-    FleetTrial.self,
-    ForeignFilesTrial.self,
-    ForgedMetadataTrial.self,
-    FullDiskStage.self,
-    FullDiskUser.self,
-    HostileTrial.self,
-    KillDumpRole.self,
-    KillReaderRole.self,
-    KillWriterRole.self,
-    LifeCycleTrial.self,
-    LongValueStage.self,
-    ModelTrial.self,
-    PowerLossReader.self,
-    PowerLossWriter.self,
-    SuspensionTrial.self,
-    UserDefaultsTrial.self,
+  /// Trials that are roles, too, and roles of trials.
+  package static let roles: [any TrialRole.Type] = all.compactMap { $0 as? any TrialRole.Type } + others
+
+  private static let others: [any TrialRole.Type] = [
+    CacheUser.self, FullDiskStage.self, KillDumpRole.self, KillReaderRole.self, KillWriterRole.self,
+    LongValueStage.self, PowerLossReader.self, PowerLossWriter.self,
   ]
 }
 
-package enum ModelTrial: Trial {
+/// Its role is the second process of a model.
+package enum ModelTrial: Trial, TrialRole {
   package static let name = "model"
   package static let summary =
     "Random operations, processes, kills and failures on a cache and on a dictionary: both hold the same."
@@ -63,9 +36,6 @@ package enum ModelTrial: Trial {
     }
     return report
   }
-}
 
-/// The second process of a model.
-extension ModelTrial: TrialRole {
   package static func run(_ arguments: [String]) throws { try ModelChild.serve(arguments) }
 }

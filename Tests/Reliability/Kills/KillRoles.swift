@@ -10,6 +10,7 @@ enum KillWriterRole: TrialRole {
     let load = try WriterLoad(arguments[0])
     // Opening replays the journals of dead processes, and may be killed at that.
     answer("opening")
+    if load.seed % 3 == 0 { comeAndGo(load) }
     do {
       var cache = try load.open()
       var number = 0
@@ -21,6 +22,16 @@ enum KillWriterRole: TrialRole {
       }
     } catch {
       answer("failed: \(error)")
+    }
+  }
+
+  /// Opens and closes the cache on another thread, so that some openings meet a close.
+  private static func comeAndGo(_ load: WriterLoad) {
+    inBackground(DispatchGroup()) {
+      while true {
+        do { try load.open().close() } catch { KillWriterRole.answer("failed: \(error)") }
+        usleep(500)
+      }
     }
   }
 }
@@ -36,7 +47,7 @@ enum KillDumpRole: TrialRole {
   }
 }
 
-/// Reads the keys of all writers, and prints a line for each fault and its totals at the end of its input.
+/// Reads the keys of all writers, and prints a line for each fault, and a figure at the end of its input.
 enum KillReaderRole: TrialRole {
   static let name = "kill-reader"
 
@@ -53,7 +64,7 @@ enum KillReaderRole: TrialRole {
     while !isDone.current {
       do { try reader.step() } catch { answer("failed: \(error)") }
     }
-    answer("done \(reader.reads) \(reader.longest / 1_000)")
+    count("reads during the kills", reader.reads)
     try cache.close()
   }
 
@@ -65,10 +76,6 @@ enum KillReaderRole: TrialRole {
     private var keys: [String] = []
     private var seen: [String: [Int: Int]] = [:]
     private(set) var reads = 0
-    /// In nanoseconds.
-    private(set) var longest: Int64 = 0
-
-    private static let timeLimit: Int64 = 5_000_000_000
 
     init(_ cache: LMDBCache, _ load: WriterLoad) {
       self.cache = cache
@@ -77,41 +84,38 @@ enum KillReaderRole: TrialRole {
     }
 
     mutating func step() throws {
-      let start = CacheClock.system.monotonic
+      let start = ContinuousClock.now
       if reads % 200 == 0 {
         keys = try cache.entries().map(\.key)
         if keys.isEmpty { keys = (0..<WriterOperation.sharedKeys).map(WriterOperation.sharedKey) }
       } else {
-        let key = keys.randomElement(using: &random)!
-        let disk = random.below(2) == 0 ? try cache.withoutMemory : cache
-        switch random.below(12) {
-        case _ where key.hasPrefix(WriterOperation.sumPrefix):
-          // A removal of everything starts it again.
-          if let sum = try disk.value(Int.self, forKey: key), !clears { check(WrittenValue(number: sum), key) }
-        case 0: try readPair(key)
-        case 1:
-          // The first byte is the format's; the text is the span itself.
-          let text = try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
-          check(text, key)
-        case 2: check(try cache.withoutMemory.value(String.self, forKey: key), key)
-        default: check(try cache.value(String.self, forKey: key), key)
-        }
+        try read(keys.randomElement(using: &random)!)
       }
       reads += 1
-      let duration = CacheClock.system.monotonic - start
-      longest = max(longest, duration)
-      if duration > Self.timeLimit { KillReaderRole.answer("stuck for \(duration / 1_000_000) ms") }
+      let duration = ContinuousClock.now - start
+      if duration > .seconds(5) { KillReaderRole.answer("stuck for \(duration)") }
     }
 
-    private mutating func check(_ text: String?, _ key: String) {
-      guard let text else { return }
-      guard let value = WrittenValue(text, key: key) else {
-        return KillReaderRole.answer("wrong under \(key): \(text.prefix(60))")
+    private mutating func read(_ key: String) throws {
+      var value: WrittenValue?
+      if key.hasPrefix(WriterOperation.sumPrefix) {
+        let sum = try (random.below(2) == 0 ? cache.withoutMemory : cache).value(Int.self, forKey: key)
+        // A removal of everything starts it again.
+        value = clears ? nil : sum.map { WrittenValue(number: $0) }
+      } else {
+        let choice = random.below(12)
+        if choice == 0 { return try readPair(key) }
+        let text =
+          switch choice {
+          // The first byte is the format's; the text is the span itself.
+          case 1: try cache.withBytes(forKey: key) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+          case 2: try cache.withoutMemory.value(String.self, forKey: key)
+          default: try cache.value(String.self, forKey: key)
+          }
+        value = text.flatMap { WrittenValue($0, key: key) }
+        if let text, value == nil { KillReaderRole.answer("wrong under \(key): \(text.prefix(60))") }
       }
-      check(value, key)
-    }
-
-    private mutating func check(_ value: WrittenValue, _ key: String) {
+      guard let value else { return }
       let before = seen[key]?[value.writer] ?? -1
       if value.number < before { KillReaderRole.answer("backwards under \(key): \(value.number) after \(before)") }
       seen[key, default: [:]][value.writer] = max(before, value.number)
@@ -124,9 +128,7 @@ enum KillReaderRole: TrialRole {
         try pair.map { key in try snapshot.value(String.self, forKey: key).map { WrittenValue($0, key: key) } }
       }
       // Both or neither: no limit evicts entries here.
-      if values[0] != values[1] {
-        KillReaderRole.answer("half a batch: \(String(describing: values[0])) and \(String(describing: values[1]))")
-      }
+      if values[0] != values[1] { KillReaderRole.answer("half a batch: \(values)") }
     }
   }
 }

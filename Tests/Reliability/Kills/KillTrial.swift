@@ -2,51 +2,39 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-package enum KillTrial: Trial {
+package struct KillTrial: Trial {
   package static let name = "kills"
   package static let summary =
     "Writers are killed at any moment: nothing acknowledged is lost or counted twice, nothing is wrong or stuck."
   package static let defaultCount = 500
 
-  /// Cycles that share a directory, so that each starts from the leftovers of the earlier ones.
-  private static let cyclesOfDirectory = 10
-
-  package static func run(_ settings: TrialSettings) throws -> TrialReport {
-    var report = TrialReport()
-    var random = SeededRandom(settings.seed)
-    var done = 0
-    while done < settings.count, report.failureCount < 20 {
-      let cycles = min(cyclesOfDirectory, settings.count - done)
-      let number = done / cyclesOfDirectory
-      let durability = Durability.allCases[number % Durability.allCases.count]
-      let directory = settings.directory + "/\(done)"
-      let before = report.failureCount
-      var session = KillSession(directory, durability, random.next())
-      try session.run(cycles: cycles, isWatched: number % 2 == 0, &report)
-      report.count("cycles with durability .\(durability)", cycles)
-      done += cycles
-      // Keep the directory of a failed round.
-      if report.failureCount == before { try FileManager.default.removeItem(atPath: directory) }
-    }
-    return report
-  }
-}
-
-private struct KillSession {
   private let directory: String
   private let durability: Durability
-  private let seed: UInt64
   private let clears: Bool
+  /// Names the session in failures.
+  private let title: String
   private var random: SeededRandom
+  private var report: TrialReport
   private var contents: [String: WrittenValue] = [:]
   private var writers = 0
 
-  init(_ directory: String, _ durability: Durability, _ seed: UInt64) {
-    self.directory = directory
-    self.durability = durability
-    self.seed = seed
-    random = SeededRandom(seed)
-    clears = random.below(4) == 0
+  /// Ten cycles share a directory, so that each starts from the leftovers of the earlier ones.
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var report = TrialReport()
+    var random = SeededRandom(settings.seed)
+    for (number, done) in stride(from: 0, to: settings.count, by: 10).enumerated() where report.failureCount < 20 {
+      let seed = random.next()
+      let durability = Durability.allCases[number % Durability.allCases.count]
+      let before = report.failureCount
+      var session = KillTrial(
+        directory: settings.directory + "/\(done)", durability: durability, clears: random.below(4) == 0,
+        title: "session \(seed) (.\(durability))", random: SeededRandom(seed), report: report)
+      try session.run(cycles: min(10, settings.count - done), isWatched: number % 2 == 0)
+      report = session.report
+      // Keep the directory of a failed round.
+      if report.failureCount == before { try FileManager.default.removeItem(atPath: session.directory) }
+    }
+    return report
   }
 
   private mutating func load() -> WriterLoad {
@@ -54,44 +42,38 @@ private struct KillSession {
   }
 
   /// - Parameter isWatched: Whether another process reads throughout. Otherwise a writer may be alone.
-  mutating func run(cycles: Int, isWatched: Bool, _ report: inout TrialReport) throws {
+  private mutating func run(cycles: Int, isWatched: Bool) throws {
     let load = load()
-    let reader =
-      isWatched ? try ChildProcess("soak", ["role", KillReaderRole.name, load.text], ending: .endOfInput) : nil
-    if let reader, reader.readLine() != "open" { report.fail("a reader did not open the cache: \(load.title)") }
+    let reader = isWatched ? try ChildProcess("soak", ["role", KillReaderRole.name, load.text]) : nil
+    if let reader, reader.readLine() != "open" { report.fail("\(title): a reader did not open the cache: \(load)") }
     // This process may have the cache open, too, and replay what dead writers left.
     let own = isWatched && random.below(2) == 0 ? try load.open() : nil
     for cycle in 0..<cycles {
       let load = self.load()
-      let faults = try self.cycle(load, own, &report)
-      for fault in faults { report.fail("session \(seed), cycle \(cycle) (\(load.title)): \(fault)") }
+      let faults = try self.cycle(load, own)
+      for fault in faults { report.fail("\(title), cycle \(cycle) (\(load)): \(fault)") }
       if !faults.isEmpty { break }
     }
     try own?.close()
-    if let reader, !end(reader, &report) { return report.fail("session \(seed): the reader is stuck") }
+    if let reader { end(reader) }
     let cache = try load.open()
     var contents = try WrittenContents(cache)
     try contents.checkValueLog(of: cache)
-    for fault in contents.faults { report.fail("session \(seed), at the end: \(fault)") }
+    for fault in contents.faults { report.fail("\(title), at the end: \(fault)") }
     try cache.close()
   }
 
-  private func end(_ reader: ChildProcess, _ report: inout TrialReport) -> Bool {
+  private mutating func end(_ reader: ChildProcess) {
     reader.endInput()
-    let watch = Watchdog(reader, seconds: 60)
-    for line in reader.readRemaining() {
-      let words = line.split(separator: " ")
-      if words[0] == "done" {
-        report.count("reads during the kills", Int(words[1]) ?? 0)
-        report.countMost("longest read, µs", Int(words[2]) ?? 0)
-      } else {
-        report.fail("session \(seed), reader: \(line)")
-      }
+    let lines = Guarded<[String]>([])
+    guard finishes({ lines { $0 = reader.readRemaining() } }) else {
+      reader.kill()
+      return report.fail("\(title): the reader is stuck")
     }
-    return !watch.isOver()
+    report.add(lines.current, of: "\(title), reader")
   }
 
-  private mutating func cycle(_ load: WriterLoad, _ own: LMDBCache?, _ report: inout TrialReport) throws -> [String] {
+  private mutating func cycle(_ load: WriterLoad, _ own: LMDBCache?) throws -> [String] {
     var load = load
     var children: [(process: ChildProcess, load: WriterLoad)] = []
     for _ in 0..<[1, 1, 2, 3, 5][random.below(5)] {
@@ -108,7 +90,6 @@ private struct KillSession {
       child.process.suspend()
       usleep(UInt32(random.below(30_000)))
       child.process.resume()
-      report.count("suspensions")
     }
     for (index, child) in children.enumerated() {
       if index > 0 && !isTogether { usleep(UInt32(random.below(40_000))) }
@@ -124,16 +105,19 @@ private struct KillSession {
     report.count("kills", children.count)
     report.count("acknowledged writes", judged.reduce(0) { $0 + $1.acknowledged })
     report.count("acknowledged additions", judged.reduce(0) { $0 + $1.states[0].sums.values.reduce(0, +) })
-    if own == nil && isWriterMutexAbandoned { report.count("kills in a write transaction, at least") }
-    report.count("journals left", files(in: "journals"))
-    report.count("segments of values left", files(in: "values"))
-    if random.below(3) == 0 { try killReplayer(load, &report) }
-
-    let dump = try ChildProcess("soak", ["role", KillDumpRole.name, load.text])
-    let watch = Watchdog(dump, seconds: 60)
-    let found = WrittenContents { dump.readLine() }
-    if watch.isOver() { return ["a process that opens the cache is stuck"] }
-    guard let found else { return ["a process that opens the cache ended"] }
+    let dumping = ["role", KillDumpRole.name, try load.text]
+    if random.below(3) == 0 {
+      // Kill a process while it replays the journal. Startup takes most of this time.
+      let replayer = try ChildProcess("soak", dumping)
+      usleep(UInt32(random.below(30_000)))
+      replayer.kill()
+      report.count("kills of a process that replays")
+    }
+    let dump = try BoundedProcess.run("soak", dumping)
+    var lines = dump.answers.makeIterator()
+    guard dump.isOrderly, let found = WrittenContents({ lines.next() }) else {
+      return ["a process that opens the cache: \(dump.ending)"]
+    }
     var faults = found.faults + KillJudge(writers: judged, before: contents).faults(in: found.values)
     if let own {
       // Without a wait: the other process has already seen it.
@@ -144,30 +128,6 @@ private struct KillSession {
     contents = found.values
     report.count("entries compared", contents.count)
     return faults
-  }
-
-  /// Kills a process while it replays the journal.
-  private mutating func killReplayer(_ load: WriterLoad, _ report: inout TrialReport) throws {
-    let replayer = try ChildProcess("soak", ["role", KillDumpRole.name, load.text])
-    // Startup takes most of this time.
-    usleep(UInt32(random.below(30_000)))
-    replayer.kill()
-    if files(in: "journals") > 0 { report.count("kills of a process that had not replayed all") }
-    report.count("kills of a process that replays")
-  }
-
-  /// Whether LMDB's writer died holding its mutex, and no process has taken it since: the kernel marks the mutex, the
-  /// first word of the second cache line of `lock.mdb` (LMDB 0.9 on 64-bit Linux). Call only while this process has the
-  /// environment closed: closing the file drops its locks.
-  private var isWriterMutexAbandoned: Bool {
-    guard let file = FileHandle(forReadingAtPath: directory + "/lock.mdb"),
-      let bytes = try? file.read(upToCount: 68), bytes.count == 68
-    else { return false }
-    return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 64, as: UInt32.self) } & 0x4000_0000 != 0
-  }
-
-  private func files(in folder: String) -> Int {
-    (try? FileManager.default.contentsOfDirectory(atPath: directory + "/" + folder))?.count ?? 0
   }
 }
 
@@ -195,31 +155,29 @@ private struct KillJudge {
     for (index, writer) in writers.enumerated() {
       faults += ownFaults(writer, in: contents, isClearedByOthers: clears.contains { $0 != index })
     }
-    for key in (0..<WriterOperation.sharedKeys).map(WriterOperation.sharedKey) {
-      faults += sharedFaults(key, contents[key], isCleared: !clears.isEmpty)
+    /// Any of `values` may be under the key, or nothing if it was cleared.
+    func expect(_ key: String, _ values: [WrittenValue?], _ occasion: String = "") {
+      let values = clears.isEmpty ? values : values + [nil]
+      if values.contains(contents[key]) { return }
+      faults.append("\(key) is \(text(contents[key]))\(occasion), and not one of \(values.map(text))")
     }
+    // Commits order the writes of several processes to one key: the last write of one of them stays.
+    for key in (0..<WriterOperation.sharedKeys).map(WriterOperation.sharedKey) {
+      let last: [WrittenValue?] = writers.flatMap { $0.states.compactMap { $0.last[key] } }
+      expect(key, writers.contains { $0.states[0].last[key] != nil } ? last : last + [before[key]])
+    }
+    // No acknowledged addition is lost, and each other one counts once at most.
     for key in WriterOperation.sums {
-      let range = sums(key, isCleared: !clears.isEmpty)
-      let sum = contents[key]?.number ?? 0
+      let additions = [0, 1].map { index in writers.reduce(0) { $0 + $1.states[index].sums[key, default: 0] } }
+      let (least, sum) = (before[key]?.number ?? 0, contents[key]?.number ?? 0)
+      let range = (clears.isEmpty ? least + additions[0] : 0)...least + additions[1]
       if !range.contains(sum) { faults.append("\(key) is \(sum), not in \(range)") }
     }
-    let prefixes = Set(
-      writers.map { WriterOperation.ownPrefix($0.load.writer) } + ["shared/", WriterOperation.sumPrefix])
-    for (key, value) in before where !prefixes.contains(where: { key.hasPrefix($0) }) && contents[key] != value {
-      if contents[key] == nil && !clears.isEmpty { continue }
-      faults.append("\(key), of a cycle before, is \(text(contents[key])), not \(text(value))")
-    }
-    for (key, value) in contents where !prefixes.contains(where: { key.hasPrefix($0) }) && before[key] == nil {
-      faults.append("\(key) came back as \(text(value))")
+    let prefixes = writers.map { WriterOperation.ownPrefix($0.load.writer) } + ["shared/", WriterOperation.sumPrefix]
+    for key in Set(before.keys).union(contents.keys) where !prefixes.contains(where: { key.hasPrefix($0) }) {
+      expect(key, [before[key]], ", of a cycle before,")
     }
     return faults
-  }
-
-  /// No acknowledged addition is lost, and each other one counts once at most.
-  private func sums(_ key: String, isCleared: Bool) -> ClosedRange<Int> {
-    let least = before[key]?.number ?? 0
-    let additions = [0, 1].map { index in writers.reduce(0) { $0 + $1.states[index].sums[key, default: 0] } }
-    return (isCleared ? 0 : least + additions[0])...least + additions[1]
   }
 
   /// A writer's own keys match the state after its last acknowledged write or after the next one, so batches and prefix
@@ -228,31 +186,17 @@ private struct KillJudge {
     _ writer: Writer, in contents: [String: WrittenValue], isClearedByOthers: Bool
   ) -> [String] {
     let name = writer.load.writer
-    let prefix = WriterOperation.ownPrefix(name)
-    let found = contents.filter { $0.key.hasPrefix(prefix) }
+    let found = contents.filter { $0.key.hasPrefix(WriterOperation.ownPrefix(name)) }
     let expected = writer.states.map { $0.own(name) }
     if expected.contains(found) { return [] }
-    if isClearedByOthers {
-      // Another writer may have removed some keys; the rest must be current.
-      let isPossible = expected.contains { expected in found.allSatisfy { expected[$0.key] == $0.value } }
-      if isPossible { return [] }
+    // Another writer may have removed some keys; the rest must be current.
+    if isClearedByOthers, expected.contains(where: { state in found.allSatisfy { state[$0.key] == $0.value } }) {
+      return []
     }
     return Set(found.keys).union(expected[0].keys).sorted().filter { found[$0] != expected[0][$0] }.map {
       "writer \(name), \(writer.acknowledged) acknowledged: \($0) is \(text(found[$0])), not "
         + "\(text(expected[0][$0])) or \(text(expected[1][$0]))"
     }
-  }
-
-  /// Commits order the writes of several processes to one key: the last write of one of them stays.
-  private func sharedFaults(_ key: String, _ found: WrittenValue?, isCleared: Bool) -> [String] {
-    var candidates: [WrittenValue?] = isCleared ? [nil] : []
-    for writer in writers {
-      for state in writer.states { if let last = state.last[key] { candidates.append(last) } }
-    }
-    let isWritten = writers.contains { $0.states[0].last[key] != nil }
-    if !isWritten { candidates.append(before[key]) }
-    if candidates.contains(found) { return [] }
-    return ["\(key) is \(text(found)), not one of \(candidates.map(text))"]
   }
 
   private func text(_ value: WrittenValue?) -> String { value.map { "\($0.writer).\($0.number)" } ?? "nothing" }

@@ -15,13 +15,6 @@ struct PowerLossHistory {
     let contents: [String: WrittenValue]
   }
 
-  enum Verdict {
-    /// This many acknowledged writes are missing.
-    case kept(missing: Int)
-    case discarded
-    case wrong(String)
-  }
-
   private let load: WriterLoad
   private let base: [String: WrittenValue]
   private var steps: [Step] = []
@@ -31,13 +24,11 @@ struct PowerLossHistory {
 
   /// - Parameters:
   ///   - base: The entries at the start.
-  ///   - databases: The inode numbers of the database file at the start.
-  init(
-    _ records: [WriteLogRecord], _ load: WriterLoad, base: [String: WrittenValue], databases: Set<UInt64>
-  ) {
+  ///   - database: The inode number of the database file at the start.
+  init(_ records: [WriteLogRecord], _ load: WriterLoad, base: [String: WrittenValue], database: UInt64?) {
     self.load = load
     self.base = base
-    var (databases, state) = (databases, WriterState(base))
+    var (databases, state) = (Set([database]), WriterState(base))
     for (moment, record) in records.enumerated() {
       switch record.operation {
       case WRITE_LOG_CREATE where record.path.hasSuffix("/data.mdb"): databases.insert(record.file)
@@ -61,20 +52,34 @@ struct PowerLossHistory {
     case "end":
       steps[steps.count - 1].ended = moment
       steps[steps.count - 1].isCommitted = words[2] == "1"
-    case "failed": failure = mark
-    default: break
+    default: failure = mark
     }
   }
 
   var acknowledged: Int { steps.count { $0.ended != nil } }
 
+  enum Verdict {
+    /// This many acknowledged writes are missing.
+    case kept(missing: Int)
+    case discarded
+    case wrong(String)
+  }
+
   /// Whether a power cut at `moment` may leave `found`.
-  func judge(_ found: [String: WrittenValue], discarded: Int, at moment: Int) -> Verdict {
+  func judge(_ found: [String: WrittenValue], at moment: Int) -> Verdict {
     let begun = Array(steps.prefix { $0.began < moment })
     let ended = begun.count { $0.ended.map { $0 < moment } ?? false }
-    if load.durability == Durability.fast.rawValue { return judgeFast(found, discarded, begun, ended, moment) }
-    if discarded > 0 { return .wrong("the cache was discarded") }
-    let least = load.durability == Durability.full.rawValue ? ended : durable(begun, at: moment)
+    var least = load.durability == Durability.full.rawValue ? ended : durable(begun, at: moment)
+    if load.durability == Durability.fast.rawValue {
+      // Between a close and the next opening, unsynchronized data may be lost.
+      var isBetween = opened.map { moment <= $0 } ?? true
+      if begun.count > ended, case .reopen? = begun.last?.operation { isBetween = true }
+      if found.isEmpty { return .discarded }
+      if !isBetween { return .wrong("it was believed: \(found)") }
+      // It is as it was closed.
+      least = begun.count
+    }
+    func contents(after count: Int) -> [String: WrittenValue] { count == 0 ? base : begun[count - 1].contents }
     // Operations that change no contents: the latest state counts.
     guard let count = (0...begun.count).last(where: { found == contents(after: $0) }) else {
       let wanted = contents(after: least)
@@ -90,29 +95,11 @@ struct PowerLossHistory {
   /// Changes in the last batch but one, or in older ones.
   private func durable(_ begun: [Step], at moment: Int) -> Int {
     let last = synchronizations.last { $0 < moment } ?? -1
-    var least = 0
-    for (index, step) in begun.enumerated() {
-      guard let ended = step.ended, ended < moment else { continue }
-      if case .flush = step.operation { least = index + 1 }
-      if step.isCommitted && ended < last { least = index + 1 }
+    let index = begun.lastIndex { step in
+      guard let ended = step.ended, ended < moment else { return false }
+      if case .flush = step.operation { return true }
+      return step.isCommitted && ended < last
     }
-    return least
-  }
-
-  private func contents(after count: Int) -> [String: WrittenValue] { count == 0 ? base : steps[count - 1].contents }
-
-  private func judgeFast(
-    _ found: [String: WrittenValue], _ discarded: Int, _ begun: [Step], _ ended: Int, _ moment: Int
-  ) -> Verdict {
-    // Between a close and the next opening, unsynchronized data may be lost.
-    var isBetween = opened.map { moment <= $0 } ?? true
-    if begun.count > ended, case .reopen? = begun.last?.operation { isBetween = true }
-    if discarded > 1 { return .wrong("it was discarded \(discarded) times") }
-    if found.isEmpty && (discarded == 1 || isBetween) { return .discarded }
-    guard isBetween, discarded == 0 else {
-      return .wrong("it was \(discarded == 1 ? "said to be discarded and is not" : "believed"): \(found)")
-    }
-    return found == contents(after: begun.count)
-      ? .kept(missing: 0) : .wrong("it was believed, and is not as it was closed")
+    return index.map { $0 + 1 } ?? 0
   }
 }

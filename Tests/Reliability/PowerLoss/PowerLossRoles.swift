@@ -1,6 +1,5 @@
 import Foundation
 import LMDBCaching
-import Logging
 import Platform
 import TestSupport
 import WriteLog
@@ -17,20 +16,15 @@ import WriteLog
 ///
 /// Arguments: the parent of the cache's directory, the log, the number of the first operation, how many, the number of
 /// the boot, the load.
-struct PowerLossWriter: TrialRole {
+enum PowerLossWriter: TrialRole {
   static let name = "power-loss-writer"
 
-  /// The journals' pages as last logged.
-  private var journals: [String: [UInt8]] = [:]
-
   static func run(_ arguments: [String]) throws {
-    let load = try WriterLoad(arguments[5])
     let status = write_log_begin(arguments[0], arguments[1])
     if status != 0 { throw POSIXError(POSIXErrorCode(rawValue: status) ?? .EIO) }
     BootIdentifier.simulate(boot: UInt64(arguments[4])!)
-    var writer = PowerLossWriter()
     do {
-      try writer.write(load, Int(arguments[2])!, count: Int(arguments[3])!)
+      try write(WriterLoad(arguments[5]), Int(arguments[2])!, count: Int(arguments[3])!)
     } catch {
       write_log_mark("failed \(error)")
       answer("\(error)")
@@ -39,16 +33,18 @@ struct PowerLossWriter: TrialRole {
     _exit(0)
   }
 
-  private mutating func write(_ load: WriterLoad, _ first: Int, count: Int) throws {
+  private static func write(_ load: WriterLoad, _ first: Int, count: Int) throws {
     var random = SeededRandom(load.seed &+ UInt64(first))
     var cache = try load.open()
-    for line in try WrittenContents(cache).lines + ["end"] { Self.answer(line) }
+    for line in try WrittenContents(cache).lines + ["end"] { answer(line) }
     write_log_mark("opened")
+    // The pages as last logged.
+    var journals: [String: [UInt8]] = [:]
     for number in first..<first + count {
       write_log_mark("begin \(number)")
       try WriterOperation(number: number, load).apply(
         to: &cache, WrittenValue(writer: load.writer, number: number), load)
-      logJournals(load.directory + "/journals")
+      logJournals(load.directory + "/journals", &journals)
       write_log_mark("end \(number) \(cache.isCommitted ? 1 : 0)")
       // Some group commits fall between two changes, others hold several.
       let opened = cache
@@ -57,7 +53,7 @@ struct PowerLossWriter: TrialRole {
   }
 
   /// Stores through a memory map bypass every logged call.
-  private mutating func logJournals(_ folder: String) {
+  private static func logJournals(_ folder: String, _ journals: inout [String: [UInt8]]) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       guard let data = FileManager.default.contents(atPath: folder + "/" + name),
         let number = try? SimulatedDisk.number(folder + "/" + name)
@@ -65,13 +61,12 @@ struct PowerLossWriter: TrialRole {
       let contents = [UInt8](data)
       let old = journals[name] ?? [UInt8](repeating: 0, count: contents.count)
       for start in stride(from: 0, to: contents.count, by: 4096) {
-        let page = start..<min(start + 4096, contents.count)
+        let count = min(4096, contents.count - start)
         contents.withUnsafeBytes { contents in
-          let page = UnsafeRawBufferPointer(rebasing: contents[page])
+          let page = contents.baseAddress! + start
           let isUnchanged =
-            old.count == contents.count
-            && old.withUnsafeBytes { memcmp($0.baseAddress! + start, page.baseAddress!, page.count) == 0 }
-          if !isUnchanged { write_log_mapped(number, UInt64(start), page.baseAddress, page.count) }
+            old.count == contents.count && old.withUnsafeBytes { memcmp($0.baseAddress! + start, page, count) == 0 }
+          if !isUnchanged { write_log_mapped(number, UInt64(start), page, count) }
         }
       }
       journals[name] = contents
@@ -79,8 +74,7 @@ struct PowerLossWriter: TrialRole {
   }
 }
 
-/// Opens caches after a power cut: a boot and a load in each line. Prints the contents, faults, `discarded N` (such
-/// warnings), and `end`.
+/// Opens caches after a power cut: a boot and a load in each line. Prints the contents, faults, and `end`.
 enum PowerLossReader: TrialRole {
   static let name = "power-loss-reader"
 
@@ -94,20 +88,16 @@ enum PowerLossReader: TrialRole {
   }
 
   private static func check(_ load: WriterLoad) throws {
-    let warnings = Guarded<[String]>([])
-    let logger = Logger(label: "power-loss", factory: { _ in WarningLog(messages: warnings) })
-    let cache = try load.open(logger: logger)
-    let found = try WrittenContents(cache)
+    let cache = try load.open()
+    var found = try WrittenContents(cache)
+    // Every segment has an entry, and every entry its value.
+    try found.checkValueLog(of: cache)
     for line in found.lines { answer(line) }
     func expect(_ condition: Bool, _ text: String) { if !condition { answer("fault \(text)") } }
-
-    // Every segment has an entry, and every entry its value.
-    try cache.sweepValues()
-    for fault in try cache.valueLogFaults() { answer("fault \(fault)") }
     expect(try WrittenContents(cache).values == found.values, "a sweep changes it")
     expect(cache.health.isHealthy, "\(cache.health)")
-    let left = try Set(FileManager.default.contentsOfDirectory(atPath: load.directory))
-      .subtracting(TrialCache.fileNames.subtracting(["new", "fast-session.new"]))
+    let left = try Set(FileManager.default.contentsOfDirectory(atPath: load.directory)).subtracting(
+      TrialCache.fileNames)
     expect(left.isEmpty, "left behind: \(left)")
 
     // It must keep working, and have the same contents after it is reopened.
@@ -115,9 +105,7 @@ enum PowerLossReader: TrialRole {
     for (key, value) in probes { try cache.set(value, forKey: key) }
     try cache.flush()
     try cache.close()
-    // Warnings have arrived by now.
-    answer("discarded \(warnings.current.count { $0.contains("discarded") })")
-    let again = try load.open(logger: logger)
+    let again = try load.open()
     for (key, value) in probes {
       expect(try again.value(Data.self, forKey: key) == value, "a write after it is lost")
       try again.removeValue(forKey: key)
@@ -126,19 +114,4 @@ enum PowerLossReader: TrialRole {
     expect(try WrittenContents(again).values == found.values, "it changes when it is opened again")
     try again.close()
   }
-}
-
-private struct WarningLog: LogHandler {
-  let messages: Guarded<[String]>
-  var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.warning
-
-  init(messages: Guarded<[String]>) { self.messages = messages }
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) { messages { $0.append("\(event.message)") } }
 }

@@ -27,25 +27,23 @@ package struct PowerLossTrial: Trial {
     return trial.report
   }
 
-  private struct Base {
-    let root: String
-    let load: WriterLoad
-    var contents: [String: WrittenValue] = [:]
-    var nextNumber = 1
-  }
-
   private mutating func run() throws {
     #if os(Linux)
       var (base, run) = (Base?.none, 0)
-      for name in ["images", "runs", "second power cuts", "holes", "segments of values removed"] {
-        report.count(name, 0)
-      }
       while report["images"] < settings.count {
         base = try self.run(run, from: base)
         run += 1
       }
       reader?.end()
     #endif
+  }
+
+  /// The disk before a run.
+  private struct Base {
+    let root: String
+    let load: WriterLoad
+    var contents: [String: WrittenValue] = [:]
+    var nextNumber = 1
   }
 
   /// An empty disk.
@@ -66,9 +64,8 @@ package struct PowerLossTrial: Trial {
 
   /// Runs a writer and checks images of its disk. Returns one to continue on, or nil.
   private mutating func run(_ run: Int, from earlier: Base?) throws -> Base? {
-    if earlier != nil { report.count("second power cuts") }
     let base = try earlier ?? newBase(run)
-    report.count("runs")
+    report.count("second power cuts", earlier == nil ? 0 : 1)
     boot += 1
     let disk = try SimulatedDisk(base.root)
     let database = try? SimulatedDisk.number(base.load.directory + "/data.mdb")
@@ -87,47 +84,34 @@ package struct PowerLossTrial: Trial {
     let complaints = writer.readRemaining()
     writer.end()
     let records = try WriteLogRecord.read(log)
-    let history = PowerLossHistory(
-      records, base.load, base: base.contents, databases: Set([database].compactMap { $0 }))
+    let history = PowerLossHistory(records, base.load, base: base.contents, database: database)
     if let failure = history.failure ?? complaints.first { report.fail("\(place): \(failure)") }
     report.count("writes acknowledged", history.acknowledged)
     report.count("holes", records.count { $0.operation == WRITE_LOG_HOLE })
-    report.count("segments of values removed", records.count(where: \.isRemovalOfValues))
+    report.count(
+      "segments of values removed",
+      records.count { $0.operation == WRITE_LOG_UNLINK && $0.path.hasSuffix(".values") })
 
     var next: Base?
     var position = 0
-    for moment in moments(of: records) {
-      while position < moment {
-        disk.apply(records[position])
-        position += 1
-      }
-      let image = settings.directory + "/image"
-      let choices = random
+    let image = settings.directory + "/image"
+    for moment in moments(of: records) where next == nil && report["images"] < settings.count {
+      for record in records[position..<moment] { disk.apply(record) }
+      position = moment
+      var choices = random
       try disk.writePowerCut(to: image, &random)
       let found = try look(at: image, at: moment, history, base.load, "\(place), record \(moment)")
+      try FileManager.default.removeItem(atPath: image)
+      // Build it again, since the reader changed it.
       if let found, random.below(imagesPerRun) == 0, freshRuns >= 3 {
-        // Build it again, since the reader changed it.
         let root = settings.directory + "/disk-\(run)-\(moment)"
-        var same = choices
-        try disk.writePowerCut(to: root, &same)
+        try disk.writePowerCut(to: root, &choices)
         var load = base.load
         load.directory = root + "/cache"
-        next = Base(
-          root: root, load: load, contents: found, nextNumber: base.nextNumber + Self.changesPerRun)
-        try FileManager.default.removeItem(atPath: image)
-        break
+        next = Base(root: root, load: load, contents: found, nextNumber: base.nextNumber + Self.changesPerRun)
       }
-      if report.failureCount > 0, !FileManager.default.fileExists(atPath: image + "-failed") {
-        var same = choices
-        try disk.writePowerCut(to: image + "-failed", &same)
-      }
-      try FileManager.default.removeItem(atPath: image)
-      if report["images"] >= settings.count { break }
     }
-    if report.isPassed {
-      try FileManager.default.removeItem(atPath: base.root)
-      try FileManager.default.removeItem(atPath: log)
-    }
+    if report.isPassed { for path in [base.root, log] { try FileManager.default.removeItem(atPath: path) } }
     return next
   }
 
@@ -153,28 +137,23 @@ package struct PowerLossTrial: Trial {
     var load = load
     load.directory = image + "/cache"
     reader.send("\(boot) \(try load.text)")
-    guard var found = WrittenContents({ reader.readLine() }) else {
-      report.fail("\(place): the process that opened it has ended")
+    guard let found = WrittenContents({ reader.readLine() }) else {
       self.reader = nil
-      return nil
+      return fail("\(place): the process that opened it has ended")
     }
-    let notes = found.faults.filter { $0.hasPrefix("discarded ") }
-    found.faults.removeAll { $0.hasPrefix("discarded ") }
-    if let failure = found.faults.first {
-      report.fail("\(place): \(failure); \(found.faults.count) such")
-      return nil
-    }
-    let discarded = notes.first.flatMap { Int($0.dropFirst("discarded ".count)) } ?? 0
-    switch history.judge(found.values, discarded: discarded, at: moment) {
+    if let failure = found.faults.first { return fail("\(place): \(failure); \(found.faults.count) such") }
+    switch history.judge(found.values, at: moment) {
     case .kept(let missing):
       report.count("opened with all that had to be there")
       report.count("writes of .\(durability) missing", missing)
-      if missing > 0 { report.count("images of .\(durability) with writes missing") }
     case .discarded: report.count("discarded")
-    case .wrong(let failure):
-      report.fail("\(place): \(failure)")
-      return nil
+    case .wrong(let failure): return fail("\(place): \(failure)")
     }
     return found.values
+  }
+
+  private mutating func fail(_ failure: String) -> [String: WrittenValue]? {
+    report.fail(failure)
+    return nil
   }
 }

@@ -2,19 +2,39 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-package enum SuspensionTrial: Trial {
+package struct SuspensionTrial: Trial {
   package static let name = "suspension"
   package static let summary =
     "A writer is suspended at any moment: the others go on within a bound, nothing acknowledged is lost."
   package static let defaultCount = 200
 
-  static let lockTimeout = Duration.milliseconds(150)
+  private static let lockTimeout = Duration.milliseconds(150)
   /// The longest operation of another process: twice the lock timeout, on a busy machine.
   private static let bound = Duration.seconds(3)
+  private static let keys = 100
+
+  private let path: String
+  private let cache: LMDBCache
+  private var random: SeededRandom
+  private var report = TrialReport()
 
   package static func run(_ settings: TrialSettings) throws -> TrialReport {
-    var trial = try Run(settings)
-    return try trial.run()
+    let path = settings.directory + "/cache"
+    let cache = try open(path)
+    var trial = SuspensionTrial(path: path, cache: cache, random: SeededRandom(settings.seed))
+    try trial.run(settings.count)
+    try cache.close()
+    return trial.report
+  }
+
+  private static func open(_ path: String) throws -> LMDBCache {
+    try TrialCache.open(path) {
+      $0.disk.groupCommitInterval = .milliseconds(1)
+      $0.disk.lockTimeout = lockTimeout
+      $0.disk.inlineThreshold = 4_096
+      // Small enough to fill up now and then.
+      $0.disk.journalSize = 1 << 17
+    }
   }
 
   private final class Writer: Sendable {
@@ -23,16 +43,13 @@ package enum SuspensionTrial: Trial {
     let progress: Guarded<(acknowledged: Int, lines: Int)>
     private let reading = DispatchGroup()
 
-    init(_ path: String, _ prefix: String, first: Int) throws {
+    init(_ path: String, _ prefix: String, first: Int = 0) throws {
       process = try ChildProcess("soak", ["role", SuspensionTrial.name, path, prefix, "\(first)"])
       self.prefix = prefix
       progress = Guarded((first - 1, 0))
       inBackground(reading) { [process, progress] in
         while let line = process.readLine() {
-          progress { progress in
-            progress.lines += 1
-            if let number = Int(line) { progress.acknowledged = number }
-          }
+          progress { $0 = (Int(line) ?? $0.acknowledged, $0.lines + 1) }
         }
       }
     }
@@ -44,120 +61,90 @@ package enum SuspensionTrial: Trial {
     }
   }
 
-  private struct Run {
-    let settings: TrialSettings
-    let path: String
-    var random: SeededRandom
-    var report = TrialReport()
-    let cache: LMDBCache
-
-    init(_ settings: TrialSettings) throws {
-      self.settings = settings
-      path = settings.directory + "/cache"
-      random = SeededRandom(settings.seed)
-      cache = try TrialCache.open(path) {
-        $0.disk.groupCommitInterval = .milliseconds(1)
-        $0.disk.lockTimeout = SuspensionTrial.lockTimeout
+  private mutating func run(_ rounds: Int) throws {
+    var writers = try (0..<3).map { try Writer(path, "w\($0)/") }
+    for round in 0..<rounds where report.failureCount <= 10 {
+      _ = eventually { writers.allSatisfy { $0.progress.current.lines > 0 } }
+      usleep(UInt32(random.below(20_000)))
+      let index = random.below(writers.count)
+      let suspended = writers[index]
+      suspended.process.suspend()
+      observe(writers, but: index, round)
+      if random.below(2) == 0 {
+        suspended.process.resume()
+        report.count("continued")
+      } else {
+        suspended.kill()
+        report.count("killed")
+        verify(suspended, round)
+        writers[index] = try Writer(path, suspended.prefix, first: suspended.progress.current.acknowledged + 1)
       }
-    }
-
-    mutating func run() throws -> TrialReport {
-      var writers = try (0..<3).map { try Writer(path, "w\($0)/", first: 0) }
-      for round in 0..<settings.count {
-        _ = eventually { writers.allSatisfy { $0.progress.current.lines > 0 } }
-        usleep(UInt32(random.below(20_000)))
-        let index = random.below(writers.count)
-        let suspended = writers[index]
-        suspended.process.suspend()
-        observe(writers, but: index, round)
-        if random.below(2) == 0 {
-          suspended.process.resume()
-          report.count("continued")
-        } else {
-          suspended.kill()
-          report.count("killed")
-          verify(suspended, round)
-          writers[index] = try Writer(path, suspended.prefix, first: suspended.progress.current.acknowledged + 1)
-        }
-        timed("a flush after it", round) { cache in
-          guard eventually(within: .seconds(10), { (try? cache.flush()) != nil }) else {
-            throw CacheError(.notCommitted, "for 10 s")
-          }
-        }
-        report.count("rounds")
-        if report.failureCount > 10 { break }
-      }
-      for writer in writers { report.count("acknowledged writes", writer.progress.current.acknowledged + 1) }
-      for writer in writers { writer.kill() }
-      for writer in writers { verify(writer, settings.count) }
-      try cache.close()
-      return report
-    }
-
-    private mutating func observe(_ writers: [Writer], but suspended: Int, _ round: Int) {
-      let before = writers.map { $0.progress.current.lines }
-      timed("a set", round) { try $0.set(round, forKey: "own") }
-      timed("a get", round) { cache in
-        guard try cache.value(Int.self, forKey: "own") == round else { throw CacheError(.storageFailed, "lost") }
-        _ = try cache.withoutMemory.value(String.self, forKey: "w0/1")
-      }
-      var isHeldUp = false
-      timed("a flush", round) { cache in
-        do throws(CacheError) {
-          try cache.flush()
-        } catch {
-          guard error.code == .notCommitted else { throw error }
-          isHeldUp = true
-        }
-      }
-      if isHeldUp { report.count("held the write lock") }
-      // The suspended process's files wait for its uncommitted records.
-      timed("a sweep", round) { cache in
-        do throws(CacheError) {
-          try cache.sweepValues()
-        } catch {
-          guard error.code == .lockTimeout else { throw error }
-        }
-      }
-      let path = path
-      timed("an opening", round) { _ in
-        // In another process, since this one has the directory open.
-        let other = try ChildProcess("soak", ["role", DeletionTrial.name, path])
-        guard other.readLine() != nil else { throw CacheError(.storageFailed, "crashed") }
-      }
-      for (index, writer) in writers.enumerated() where index != suspended {
-        let isAlive = eventually(within: SuspensionTrial.bound * 2) { writer.progress.current.lines > before[index] }
-        if !isAlive { report.fail("round \(round): writer \(index) hangs while \(suspended) is suspended") }
-      }
-    }
-
-    private mutating func timed(_ what: String, _ round: Int, _ body: (LMDBCache) throws -> Void) {
-      let start = ContinuousClock.now
-      do { try body(cache) } catch { report.fail("round \(round): \(what) failed: \(error)") }
-      let elapsed = ContinuousClock.now - start
-      let limit = what == "a flush after it" ? .seconds(10) : SuspensionTrial.bound
-      if elapsed > limit { report.fail("round \(round): \(what) took \(elapsed)") }
-      let milliseconds = Int(elapsed / .milliseconds(1))
-      let figure = "longest \(what.split(separator: " ")[1]), ms"
-      if what != "a flush after it" { report.countMost(figure, milliseconds) }
-    }
-
-    /// After its journal is replayed, a dead process's acknowledged writes are there.
-    private mutating func verify(_ writer: Writer, _ round: Int) {
-      let last = writer.progress.current.acknowledged
       let cache = cache
-      for number in max(0, last - SuspensionTrial.keys + 1)...max(0, last) where last >= 0 {
-        let key = writer.prefix + "\(number % SuspensionTrial.keys)"
-        func found() -> Int? {
-          guard let text = try? cache.withoutMemory.value(String.self, forKey: key) else { return nil }
-          return text.split(separator: ";").first.flatMap { Int($0) }
-        }
-        if !eventually(within: .seconds(5), { found() ?? -1 >= number }) {
-          report.fail("round \(round): \(key) is \(found() ?? -1) and not \(number), which was acknowledged")
-          return
-        }
-        report.count("entries checked")
+      if !eventually(within: .seconds(10), { (try? cache.flush()) != nil }) {
+        report.fail("round \(round): nothing is committed for 10 s after it")
       }
+      report.count("rounds")
+    }
+    for writer in writers { writer.kill() }
+    for writer in writers {
+      report.count("acknowledged writes", writer.progress.current.acknowledged + 1)
+      verify(writer, rounds)
+    }
+  }
+
+  private mutating func observe(_ writers: [Writer], but suspended: Int, _ round: Int) {
+    let before = writers.map { $0.progress.current.lines }
+    let path = path
+    timed("set", round) { try $0.set(round, forKey: "own") }
+    timed("get", round) { cache in
+      guard try cache.value(Int.self, forKey: "own") == round else { throw CacheError(.storageFailed, "lost") }
+      _ = try cache.withoutMemory.value(String.self, forKey: "w0/1")
+    }
+    if timed("flush", round, tolerating: .notCommitted, { try $0.flush() }) { report.count("held the write lock") }
+    // The suspended process's files wait for its uncommitted records.
+    timed("sweep", round, tolerating: .lockTimeout) { try $0.sweepValues() }
+    timed("opening", round) { _ in
+      // In another process, since this one has the directory open.
+      let other = try ChildProcess("soak", ["role", CacheUser.name])
+      let answer = other.run("open \(path) \(Durability.ordered.rawValue)")
+      guard answer == "ok" else { throw CacheError(.storageFailed, answer ?? "crashed") }
+    }
+    for (index, writer) in writers.enumerated() where index != suspended {
+      let isAlive = eventually(within: Self.bound * 2) { writer.progress.current.lines > before[index] }
+      if !isAlive { report.fail("round \(round): writer \(index) hangs while \(suspended) is suspended") }
+    }
+  }
+
+  /// Returns whether it fails with the tolerated error.
+  @discardableResult
+  private mutating func timed(
+    _ what: String, _ round: Int, tolerating code: CacheError.Code? = nil, _ body: (LMDBCache) throws -> Void
+  ) -> Bool {
+    let start = ContinuousClock.now
+    var isTolerated = false
+    do {
+      try body(cache)
+    } catch {
+      isTolerated = code != nil && (error as? CacheError)?.code == code
+      if !isTolerated { report.fail("round \(round): \(what) failed: \(error)") }
+    }
+    let elapsed = ContinuousClock.now - start
+    if elapsed > Self.bound { report.fail("round \(round): \(what) took \(elapsed)") }
+    report.countMost("longest \(what), ms", Int(elapsed / .milliseconds(1)))
+    return isTolerated
+  }
+
+  /// After its journal is replayed, a dead process's acknowledged writes are there.
+  private mutating func verify(_ writer: Writer, _ round: Int) {
+    let last = writer.progress.current.acknowledged
+    let cache = cache
+    for number in max(0, last - Self.keys + 1)...max(0, last) where last >= 0 {
+      let key = writer.prefix + "\(number % Self.keys)"
+      func found() -> Int { (try? CacheUser.number(key, in: cache.withoutMemory)) ?? -1 }
+      if !eventually(within: .seconds(5), { found() >= number }) {
+        return report.fail("round \(round): \(key) is \(found()) and not \(number), which was acknowledged")
+      }
+      report.count("entries checked")
     }
   }
 }
@@ -165,23 +152,15 @@ package enum SuspensionTrial: Trial {
 /// Writes forever, and prints the number of each acknowledged write: `DIRECTORY PREFIX FIRST`. Every seventh value
 /// goes to the value log.
 extension SuspensionTrial: TrialRole {
-  static let keys = 100
-
   package static func run(_ arguments: [String]) throws {
-    let cache = try TrialCache.open(arguments[0]) {
-      $0.disk.groupCommitInterval = .milliseconds(1)
-      $0.disk.lockTimeout = SuspensionTrial.lockTimeout
-      $0.disk.inlineThreshold = 4_096
-      // Small enough to fill up now and then.
-      $0.disk.journalSize = 1 << 17
-    }
+    let cache = try open(arguments[0])
     var number = Int(arguments[2])!
     while true {
       // Not acknowledged while writes are in memory only, since those die with the process.
       do throws(CacheError) {
-        let length = number % 7 == 0 ? 10_000 : number % 500
-        try cache.withoutMemory.set(
-          "\(number);" + String(repeating: "x", count: length), forKey: arguments[1] + "\(number % keys)")
+        let key = arguments[1] + "\(number % keys)"
+        let text = WrittenValue(number: number).text(key: key, size: number % 7 == 0 ? 10_000 : number % 500)
+        try cache.withoutMemory.set(text, forKey: key)
         answer("\(number)")
         number += 1
         if number % 50 == 0 { try cache.flush() }

@@ -1,6 +1,5 @@
 import Foundation
 import LMDBCaching
-import Logging
 import TestSupport
 
 /// The configuration of a cache and the writes of a process, for the trials that end processes and cut the power.
@@ -31,18 +30,12 @@ struct WriterLoad: Codable {
       size: [40, 300, 3_000, 12_000, 40_000][random.below(5)], clears: clears, seed: random.next())
   }
 
-  var title: String {
-    "durability \(durability), interval \(interval) ms, journal \(journal), threshold \(threshold), size \(size), "
-      + "clears \(clears)"
-  }
-
   var text: String {
     get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
   }
 
-  func open(logger: Logger? = nil) throws -> LMDBCache {
+  func open() throws -> LMDBCache {
     try TrialCache.open(directory) {
-      if let logger { $0.logger = logger }
       $0.durability = Durability(rawValue: durability)!
       $0.disk.groupCommitInterval = .milliseconds(interval)
       $0.disk.journalSize = journal
@@ -207,13 +200,13 @@ struct WriterState: Equatable {
   }
 }
 
-/// A value that identifies its write and its writer, with every byte determined; or a sum, of no writer.
+/// A value that identifies its write, its writer and its size, with every byte determined; or a sum, of no writer.
 struct WrittenValue: Hashable {
   let writer: Int
   let number: Int
 
   func text(key: String, size: Int) -> String {
-    let head = "\(key)#\(writer).\(number);"
+    let head = "\(key)#\(writer).\(number).\(size);"
     let letter = Character(UnicodeScalar(UInt8(97 + number % 26)))
     return head + String(repeating: letter, count: max(0, size - head.utf8.count))
   }
@@ -230,9 +223,11 @@ struct WrittenValue: Hashable {
       hash < end, text[..<hash] == key
     else { return nil }
     let numbers = text[utf8.index(after: hash)..<end].split(separator: ".").map { Int($0) }
-    guard numbers.count == 2, let writer = numbers[0], let number = numbers[1] else { return nil }
-    let letter = UInt8(97 + number % 26)
-    guard utf8[utf8.index(after: end)...].allSatisfy({ $0 == letter }) else { return nil }
+    guard numbers.count == 3, let writer = numbers[0], let number = numbers[1], let size = numbers[2] else {
+      return nil
+    }
+    let (letter, rest) = (UInt8(97 + number % 26), utf8[utf8.index(after: end)...])
+    guard rest.allSatisfy({ $0 == letter }), utf8.count == max(size, utf8.count - rest.count) else { return nil }
     self.writer = writer
     self.number = number
   }

@@ -11,21 +11,12 @@ struct WrittenContents {
       if try !cache.contains(entry.key) { faults.append("\(entry.key) is listed and not contained") }
       // First from the disk, then from memory.
       for _ in 0..<2 {
-        if entry.key.hasPrefix(WriterOperation.sumPrefix) {
-          let sum = try cache.value(Int.self, forKey: entry.key)
-          if sum == nil { faults.append("\(entry.key) is listed and not there") }
-          values[entry.key] = sum.map { WrittenValue(number: $0) }
-          continue
-        }
-        guard let text = try cache.value(String.self, forKey: entry.key) else {
-          faults.append("\(entry.key) is listed and not there")
-          continue
-        }
-        guard let value = WrittenValue(text, key: entry.key) else {
-          faults.append("\(entry.key) has a value that no process wrote: \(text.prefix(60))")
-          continue
-        }
+        let isSum = entry.key.hasPrefix(WriterOperation.sumPrefix)
+        let sum = isSum ? try cache.value(Int.self, forKey: entry.key) : nil
+        let text = !isSum ? try cache.value(String.self, forKey: entry.key) : nil
+        let value = sum.map { WrittenValue(number: $0) } ?? text.flatMap { WrittenValue($0, key: entry.key) }
         values[entry.key] = value
+        if value == nil { faults.append("\(entry.key) is listed, and its value is \(text?.prefix(60) ?? "nothing")") }
       }
     }
     let count = try cache.count

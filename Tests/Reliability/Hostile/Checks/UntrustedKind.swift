@@ -16,8 +16,9 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     case .graph: Self.checkObject(bytes, .objectGraph)
     case .record: Self.checkRecord(bytes)
     case .journal: Self.checkJournal(bytes)
-    case .metadata: Self.checkMetadata(bytes)
-    case .statistics: Self.checkStatistics(bytes)
+    case .metadata: Self.check(bytes, or: UntrustedBytes.sealedMetadata(Array(bytes))) { UntrustedBytes.metadata($0) }
+    case .statistics:
+      Self.check(bytes, or: UntrustedBytes.sealedStatistics(Array(bytes))) { UntrustedBytes.statistics($0) }
     case .json: Self.checkJSON(bytes)
     }
   }
@@ -138,28 +139,18 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     return !frames.isEmpty
   }
 
-  private static func checkMetadata(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let sealed = UntrustedBytes.sealedMetadata(Array(bytes))
-    return sealed.withUnsafeBytes { checkSealedMetadata($0) } || checkSealedMetadata(bytes)
-  }
-
-  private static func checkSealedMetadata(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let written = UntrustedBytes.metadata(bytes) else { return false }
-    precondition(
-      written.withUnsafeBytes { UntrustedBytes.metadata($0) } == written, "Metadata is read as other metadata.")
-    return true
-  }
-
-  private static func checkStatistics(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let sealed = UntrustedBytes.sealedStatistics(Array(bytes))
-    return sealed.withUnsafeBytes { checkSealedStatistics($0) } || checkSealedStatistics(bytes)
-  }
-
-  private static func checkSealedStatistics(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let written = UntrustedBytes.statistics(bytes) else { return false }
-    precondition(
-      written.withUnsafeBytes { UntrustedBytes.statistics($0) } == written, "Statistics are read as other statistics.")
-    return true
+  /// Reads bytes, and the same with a valid checksum.
+  ///
+  /// - Parameter read: Returns the bytes written again.
+  private static func check(
+    _ bytes: UnsafeRawBufferPointer, or sealed: [UInt8], _ read: (UnsafeRawBufferPointer) -> [UInt8]?
+  ) -> Bool {
+    func isRead(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      guard let written = read(bytes) else { return false }
+      precondition(written.withUnsafeBytes { read($0) } == written, "It is read as something else.")
+      return true
+    }
+    return sealed.withUnsafeBytes { isRead($0) } || isRead(bytes)
   }
 
   private static func checkJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
