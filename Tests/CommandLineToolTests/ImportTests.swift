@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `import` from other caches. `LMDBCachingImportTests` tries the contents of each source.

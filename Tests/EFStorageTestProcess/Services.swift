@@ -50,7 +50,7 @@ enum DefaultsService {
         reference("changing").content = Int(argument)
         return "set \(argument)"
       case "check":
-        let missing = (0..<100).count { reference("key\($0)").content != $0 }
+        let missing = (0..<100).count { (number: Int) in reference("key\(number)").content != number }
         return "missing \(missing) changing \(reference("changing").content.map(String.init) ?? "nil")"
       case "persist":
         let contents = (0..<30).map { number in

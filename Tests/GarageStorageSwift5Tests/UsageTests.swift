@@ -96,7 +96,7 @@ struct SwiftPlainCodable: Codable {}
     try garage.save()
     let dated = makeTestGarage()
     try dated.withDateEncodingStrategy(.iso8601) { try dated.park(swiftPerson()) }
-    try dated.withDateDecodingStrategy(.iso8601) {
+    try dated.withDateDecodingStrategy(.iso8601) { () throws in
       #expect(try dated.retrieve(SwiftPerson.self, identifier: "Sam") != nil)
     }
   }

@@ -74,7 +74,7 @@ import Testing
       (.formatted(formatter), .formatted(formatter)),
       (
         .custom { _, encoder in try [2003].encode(to: encoder) },
-        .custom { decoder in
+        .custom { decoder throws in
           #expect(try [Int](from: decoder) == [2003])
           return Date(timeIntervalSinceReferenceDate: 63_072_000)
         }

@@ -77,11 +77,13 @@ import Testing
 
   @Test func identifiersOfAnyTypeAreAskedFor() throws {
     enum Color: String, Codable { case red }
+    struct Place: Codable, Identifiable { var id: String }
     let ticket = Ticket(id: UUID(), title: "t")
     try garage.park(ticket)
-    try garage.park(Person("5"))
+    try garage.park(Place(id: "5"))
     func retrieve<ID>(_ identifier: ID) throws -> String? {
-      try garage.retrieve(Person.self, identifier: identifier)?.name
+      let place = try garage.retrieve(Place.self, identifier: identifier)
+      return place?.id
     }
     #expect(try garage.retrieve(Ticket.self, identifier: ticket.id) == ticket)
     #expect(try garage.retrieve(Ticket.self, identifier: ticket.id.uuidString) == ticket)

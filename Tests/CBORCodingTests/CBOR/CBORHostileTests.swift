@@ -127,7 +127,7 @@ import Testing
     let sorted = Array(try CBOREncoder().encode(Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) })))
     // As another encoder may write it: keys out of order, indefinite length.
     var random = SeededRandom(7)
-    let entries = keys.shuffled(using: &random).flatMap { CBORItem.text($0).encoded + [1] }
+    let entries = keys.shuffled(using: &random).flatMap { key -> [UInt8] in CBORItem.text(key).encoded + [1] }
     var decoder = CBORDecoder()
     decoder.userInfo[Decoding.body] =
       { decoder in

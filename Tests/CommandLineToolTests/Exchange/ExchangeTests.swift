@@ -10,7 +10,7 @@ import Testing
   private func fill(_ records: [EntryRecord]) throws {
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
-    try scratch.fill(configuration) { cache in
+    try scratch.fill(configuration) { cache throws in
       #expect(try cache.take(records, replacing: true).allSatisfy { $0 })
     }
   }

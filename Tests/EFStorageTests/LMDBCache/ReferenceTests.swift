@@ -262,6 +262,7 @@ struct ReferenceTests {
         return Outer()
       }
     }
-    #expect(finishes { [cache] in _ = EFStorageLMDBCacheRef<Outer>.forKey("outer", in: cache).content })
+    let isRead = finishes { [cache] in _ = EFStorageLMDBCacheRef<Outer>.forKey("outer", in: cache).content }
+    #expect(isRead)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import LMDB
 import Platform
+import Synchronization
 import Testing
 
 @testable import GarageStorage
