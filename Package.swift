@@ -126,7 +126,7 @@ let package = Package(
       resources: [.embedInCode("Inspector/Page")], swiftSettings: strict),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "TestSupport", dependencies: ["CTestSupport", "LMDB", "Platform"], path: "Tests/TestSupport"),
-    .testTarget(name: "PlatformTests", dependencies: ["CTestSupport", "Platform", "TestSupport"]),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     .testTarget(name: "CBORCodingTests", dependencies: ["CBORCoding", "FoundationObjects", "TestSupport"]),
     // What releases have written, in `Fixtures`, and how it is written.
     .target(
@@ -184,11 +184,11 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5)]),
     // What the tests start as another process; it also measures.
     .executableTarget(
-      name: "GarageTestProcess", dependencies: ["GarageStorage", "WriteLog"], path: "Tests/GarageTestProcess"),
+      name: "GarageTestProcess", dependencies: ["GarageStorage"], path: "Tests/GarageTestProcess"),
     .testTarget(
       name: "GarageStorageTests",
       dependencies: [
-        "FormatFixtures", "GarageStorage", "GarageTestProcess", "LMDB", "Platform", "TestSupport", "WriteLog",
+        "FormatFixtures", "GarageStorage", "GarageTestProcess", "LMDB", "Platform", "TestSupport",
       ]),
     .testTarget(
       name: "GarageStorageSwift5Tests", dependencies: ["GarageStorage"], swiftSettings: [.swiftLanguageMode(.v5)]),
@@ -203,7 +203,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "CommandLineToolTests",
-      dependencies: ["CacheTestProcess", "CBORCoding", "CXXHash", "lmdb-cache", "LMDBCaching", "TestSupport"]),
+      dependencies: ["CacheTestProcess", "CBORCoding", "lmdb-cache", "LMDBCaching", "TestSupport"]),
     // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
     .testTarget(
       name: "DocumentationTests",
@@ -278,8 +278,8 @@ case nil:
 case "concurrency":
   // The suites in which threads meet, for the thread sanitizer.
   selected = [
-    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingImportTests",
-    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "StorezTests",
+    "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingRemoteTests",
+    "LMDBCachingTests", "LMDBTests", "StorezTests",
   ]
   for target in package.targets where target.type == .test { target.sources = ["Concurrency", "Support"] }
 case "optimized":

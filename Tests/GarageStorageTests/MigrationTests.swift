@@ -231,7 +231,7 @@ import Testing
       if isEncrypted { garage.dataEncryptionDelegate = Reversing() }
       // A migration leaves parked objects alone, even unreadable ones.
       try garage.park(Flat(id: "known", street: Street(id: "k", length: 70)))
-      try garage.put("{", type: Street.self, "t")
+      if !isEncrypted { try garage.put("{", type: Street.self, "t") }
       try put(
         #"""
         {"id":"Sam","home":{"id":"h","street":{"id":"s","length":7},"gs_syncStatus":2},
@@ -241,7 +241,7 @@ import Testing
         "former":{"id":"f","street":{"id":"s","length":9}}}
         """#, OldTenant.self, "Sam", in: garage)
       try garage.migrateAll(fromOldClassName: "OldTenant", to: Tenant.self)
-      #expect(try garage.content(Street.self, "t") == "{")
+      if !isEncrypted { #expect(try garage.content(Street.self, "t") == "{") }
       try garage.park(Street(id: "t", length: 1))
 
       let sam = try #require(try garage.retrieve(Tenant.self, identifier: "Sam"))

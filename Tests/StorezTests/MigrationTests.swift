@@ -69,17 +69,18 @@ struct MigrationTests {
     return recorder.taken
   }
 
-  @Test(arguments: try AnyStore.makeMigrating(), Moment.allCases)
-  func aValueThatIsStoredDuringAMigrationIsNewer(_ store: AnyStore, _ moment: Moment) {
-    store.setCount(Self.oldNumber, 7)
-    let write: @Sendable () -> Void = { store.setOptional(Self.newText, "newer") }
-    let notes = migrating(store, to: "animals:new", at: moment, write: write)
-    #expect(notes == (moment == .closure ? [] : ["process  7", "will  7 ", "pre"]))
-    #expect(store.getOptional(Self.newText) == "newer" && store.getCount(Self.oldNumber) == 7)
-    // In place, over a value of another type.
-    store.setCount(Self.newNumber, 7)
-    let others = migrating(store, to: "animals:new", from: "animals:new", at: moment, write: write)
-    #expect(!others.contains("post") && store.getOptional(Self.newText) == "newer")
+  @Test(arguments: Moment.allCases) func aValueThatIsStoredDuringAMigrationIsNewer(_ moment: Moment) throws {
+    for store in try AnyStore.makeMigrating() {
+      store.setCount(Self.oldNumber, 7)
+      let write: @Sendable () -> Void = { store.setOptional(Self.newText, "newer") }
+      let notes = migrating(store, to: "animals:new", at: moment, write: write)
+      #expect(notes == (moment == .closure ? [] : ["process  7", "will  7 ", "pre"]), "\(store)")
+      #expect(store.getOptional(Self.newText) == "newer" && store.getCount(Self.oldNumber) == 7, "\(store)")
+      // In place, over a value of another type.
+      store.setCount(Self.newNumber, 7)
+      let others = migrating(store, to: "animals:new", from: "animals:new", at: moment, write: write)
+      #expect(!others.contains("post") && store.getOptional(Self.newText) == "newer", "\(store)")
+    }
   }
 
   /// A newer value under the old name is neither replaced nor removed.
