@@ -250,6 +250,11 @@ extension Array: RawArchivable where Element: RawElement {
   init?(rawBytes: ByteView, format: ArchiveFormat) {
     let stride = MemoryLayout<Element>.stride
     guard format == Element.arrayFormat, rawBytes.count % stride == 0 else { return nil }
+    // All empty arrays share one storage. The next initializer writes to it, which the thread sanitizer reports.
+    guard rawBytes.count > 0 else {
+      self.init()
+      return
+    }
     unsafe self.init(unsafeUninitializedCapacity: rawBytes.count / stride) { buffer, count in
       unsafe MutableByteView(UnsafeMutableRawBufferPointer(buffer)).copy(rawBytes)
       count = rawBytes.count / stride
