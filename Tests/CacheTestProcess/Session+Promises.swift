@@ -62,8 +62,6 @@ extension Session {
         return (try? cache.flush()) != nil
       }
       try cache.flush()
-    // Makes the writer thread check for work.
-    case "between": try opened().betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
     case "key": return try useKey(length: number(1))
     case "refusedkey": return try useLongKey(length: number(1))
@@ -101,14 +99,10 @@ extension Session {
     case "threshold": configuration.disk.inlineThreshold = number
     case "journal": configuration.disk.journalSize = number
     case "map": configuration.disk.mapSize = number
-    case "locktimeout": configuration.disk.lockTimeout = .milliseconds(number)
     case "log":
       Stage.shared.begin(Stage.Action(rawValue: word)!, in: directory)
       configuration.logger = Logger(label: "child", factory: { _ in ActingLog() })
     case "every": configuration.disk.groupCommitInterval = DurationWord.duration(word)
-    case "lockfor": configuration.disk.lockTimeout = DurationWord.duration(word)
-    case "memoryage": configuration.memory.ageLimit = DurationWord.duration(word)
-    case "diskage": configuration.disk.ageLimit = DurationWord.duration(word)
     // A stopped clock with the given wall time and, after a colon, the monotonic one.
     case "clock", "wall":
       let times = word.split(separator: ":").map { Int64($0)! }

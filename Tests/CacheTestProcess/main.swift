@@ -123,7 +123,6 @@ final class Session {
     case "count": return try String(opened().count)
     case "remove": try opened().removeValue(forKey: text(1))
     case "removeall": try opened().removeAll()
-    case "settagged": try opened().set(text(2), forKey: text(1), tags: words.dropFirst(3).map(String.init))
     case "removetag": try opened().removeAll(.tag(text(1)))
     case "removeprefix": try opened().removeAll(.prefix(text(1)))
     case "flush": try opened().flush()

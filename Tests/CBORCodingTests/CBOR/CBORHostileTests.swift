@@ -82,7 +82,7 @@ import Testing
     for byte in UInt8.min...UInt8.max { read([byte]) }
   }
 
-  /// A few seeds; the trial of hostile inputs tries more.
+  /// A few seeds; `FuzzCorpusTests` and `Scripts/fuzz` try more.
   @Test(arguments: 0..<4) func damagedDocumentsAreReadOrRefused(_ seed: Int) {
     var random = SeededRandom(UInt64(seed))
     for _ in 0..<3_000 {

@@ -45,7 +45,7 @@ import Testing
 
   static let hour: Int64 = 3_600_000_000_000
 
-  /// The order of use does not depend on the wall clock. The trial `clock-jumps` sets it at random.
+  /// The order of use does not depend on the wall clock. `DrawnExtremeTests` sets it at random.
   @Test(arguments: [-hour, -24 * hour], [Int.max, 0])
   func theLastWrittenIsNotTheLeastRecentlyUsed(_ jump: Int64, _ memoryLimit: Int) throws {
     let clock = ManualClock()

@@ -3,8 +3,7 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Foreign files in a cache's directory, some of which replace its files. The trial `foreign-files` draws them; these
-/// tests try each of them once.
+/// Foreign files in a cache's directory, some of which replace its files.
 @Suite struct ForeignFileTests {
   let directory = CacheDirectory()
   let elsewhere = CacheDirectory()

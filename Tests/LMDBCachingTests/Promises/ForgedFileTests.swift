@@ -5,7 +5,7 @@ import Testing
 @testable import LMDBCaching
 
 /// Impossible numbers in entries, journals and pages, under valid checksums: they end no process, and hide no later
-/// write. The trial `forged-metadata` draws the numbers of entries and journals; it does not make these forgeries.
+/// write. `DrawnExtremeTests` draws the numbers of entries.
 @Suite struct ForgedFileTests {
   struct Forgery: CustomTestStringConvertible, Sendable {
     let testDescription: String
