@@ -99,6 +99,7 @@ extension Session {
     case "threshold": configuration.disk.inlineThreshold = number
     case "journal": configuration.disk.journalSize = number
     case "map": configuration.disk.mapSize = number
+    case "locktimeout": configuration.disk.lockTimeout = .milliseconds(number)
     case "log":
       Stage.shared.begin(Stage.Action(rawValue: word)!, in: directory)
       configuration.logger = Logger(label: "child", factory: { _ in ActingLog() })
