@@ -146,6 +146,21 @@ import Testing
     try cache.close()
   }
 
+  @Test func anAbsenceIsLoadedAgainAfterItsLifetime() throws {
+    let cache = try open()
+    let options = Self.options(1_000) { $0.absenceLifetime = .seconds(10) }
+    let calls = Guarded(0)
+    for (seconds, count) in [(0, 1), (9, 1), (1, 2)] {
+      clock.advance(by: .seconds(seconds))
+      let value = try cache.optionalValue(Int.self, forKey: "key", options: options) { _ in
+        calls { $0 += 1 }
+        return nil
+      }
+      #expect(try value == nil && calls.current == count && !cache.contains("key"))
+    }
+    try cache.close()
+  }
+
   /// Shorter lives are refreshed ahead at the same share. That time is not public.
   @Test func lifetimesDiffer() throws {
     let cache = try open()

@@ -331,8 +331,8 @@ final class ModelRun {
     if child != nil { try handOver() }
     try perform(.sweep, by: .cache)
     var step = Duration.milliseconds(60)
-    // A poll during which the clock jumps is followed by a pause of ten jumps.
-    for _ in 0..<100 {
+    // A poll during which the clock jumps is followed by a pause of ten jumps, which take up to five minutes each.
+    for _ in 0..<2_000 {
       try observer?.take()
       if observer?.difference(states[0], time.now) == nil { break }
       try advance(step)
