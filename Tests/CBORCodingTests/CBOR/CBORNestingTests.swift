@@ -31,9 +31,12 @@ import Testing
       (decoder.maximumDepth, encoder.maximumDepth) = (depth, depth)
       #expect(try decoder.decode([[[Int]]].self, from: encoder.encode([[[1]]])) == [[[1]]])
     }
-    #expect(throws: EncodingError.self) { try encoder.encode([[[["x": 1]]]]) }
-    let deep = try CBOREncoder().encode([[[["x": 1]]]])
-    #expect(throws: DecodingError.self) { try decoder.decode([[[[String: Int]]]].self, from: deep) }
+    // Below the outermost array.
+    let allowed = try encoder.encode([[[["x": 1]]]])
+    #expect(try decoder.decode([[[[String: Int]]]].self, from: allowed) == [[[["x": 1]]]])
+    #expect(throws: EncodingError.self) { try encoder.encode([[[[["x": 1]]]]]) }
+    let deep = try CBOREncoder().encode([[[[["x": 1]]]]])
+    #expect(throws: DecodingError.self) { try decoder.decode([[[[[String: Int]]]]].self, from: deep) }
     #expect(throws: DecodingError.self) { try decoder.decode(CBORItem.self, from: deep) }
   }
 
