@@ -161,6 +161,20 @@ import Testing
     try cache.close()
   }
 
+  /// The options of its load say how long an old value is kept, those of the caller how old it may be.
+  @Test func aFailedLoadIsServedWithinTheCallersLimit() throws {
+    let cache = try open()
+    func ask(_ failSafe: Int, _ load: @escaping @Sendable () throws -> Int) throws -> Int {
+      let options = Self.options(10) { $0.failSafe = .seconds(failSafe) }
+      return try cache.value(Int.self, forKey: "key", options: options) { _ in try load() }
+    }
+    #expect(try ask(100) { 1 } == 1)
+    clock.advance(by: .seconds(60))
+    #expect(throws: Failure.self) { try ask(20) { throw Failure() } }
+    #expect(try ask(100) { throw Failure() } == 1)
+    try cache.close()
+  }
+
   /// Shorter lives are refreshed ahead at the same share. That time is not public.
   @Test func lifetimesDiffer() throws {
     let cache = try open()
