@@ -124,7 +124,7 @@ private final class ActingValue: Codable, Sendable {
 }
 
 extension Session {
-  /// values ASYNCHRONOUSLY: stores values that use the cache when they are released, and releases them in every way.
+  /// values ASYNCHRONOUSLY [ACTION]: stores values that use the cache when they are released, and releases them in every way.
   func useActingValues(asynchronously: Bool) throws -> String {
     let cache = try opened()
     cache.memory.releasesAsynchronously = asynchronously

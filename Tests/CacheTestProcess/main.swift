@@ -42,22 +42,6 @@ final class Session {
     Stage.shared.enter(cache)
   }
 
-  /// loop PREFIX KEYS SIZE CLEAR: writes without end, answers each number; every CLEAR-th write is a removeAll.
-  func loop(_ prefix: String, keys: Int, size: Int, clear: Int) throws {
-    let cache = try opened()
-    var number = 0
-    while true {
-      if clear > 0 && number % clear == clear - 1 {
-        try cache.removeAll()
-      } else {
-        let key = prefix + String(number % keys)
-        try cache.set(payload(key, number, size), forKey: key)
-      }
-      answer(String(number))
-      number += 1
-    }
-  }
-
   /// Suspends this process within a write transaction, and commits it when resumed.
   func stopWriting() throws {
     var options = Environment.Options()
@@ -118,7 +102,6 @@ final class Session {
       for index in 0..<number(3) {
         try opened().write(waitsForCommit: true) { batch in for key in 1...2 { batch.set(index, forKey: text(key)) } }
       }
-    case "loop": try loop(text(1), keys: number(2), size: number(3), clear: number(4))
     case "get": return try opened().value(String.self, forKey: text(1)) ?? "nil"
     case "count": return try String(opened().count)
     case "remove": try opened().removeValue(forKey: text(1))

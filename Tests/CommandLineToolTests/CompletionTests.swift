@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct CompletionTests {
+@Suite(.ownThreads) struct CompletionTests {
   let scratch: Scratch
   /// The user's cache and data directories, with a cache in each.
   let environment: [String: String]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `import` from other caches. `LMDBCachingImportTests` tries the contents of each source.
-@Suite struct ImportTests {
+@Suite(.ownThreads) struct ImportTests {
   let scratch = try! Scratch()
 
   static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct ReplayTests {
+@Suite(.ownThreads) struct ReplayTests {
   let scratch = try! Scratch()
 
   private struct Summary: Decodable {

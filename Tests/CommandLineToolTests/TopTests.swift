@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// `top` watches a cache that this process has open.
-@Suite struct TopTests {
+@Suite(.ownThreads) struct TopTests {
   let scratch = try! Scratch()
 
   private func make() throws { try scratch.open().close() }
@@ -53,6 +53,10 @@ import Testing
         usleep(1_000)
       }
     }
+    defer {
+      isDone { $0 = true }
+      reading.wait()
+    }
     var found = try await sample()
     let deadline = ContinuousClock.now + .seconds(90)
     while found.total.sets != 2 || found.perSecond.map({ $0.memoryHits == 0 || $0.sets > 0 }) ?? true,
@@ -60,8 +64,6 @@ import Testing
     {
       found = try await sample()
     }
-    isDone { $0 = true }
-    reading.wait()
     #expect(found.directory.hasSuffix("/cache") && abs(found.date.timeIntervalSinceNow) < 600)
     let ratio = try #require(found.hitRatio)
     #expect(ratio > 0.9 && ratio < 1 && found.perSecond?.sets == 0)

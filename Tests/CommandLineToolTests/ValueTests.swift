@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `set`, `get` and `rm`.
-@Suite struct ValueTests {
+@Suite(.ownThreads) struct ValueTests {
   let scratch = try! Scratch()
 
   @Test func valuesAreSetReadAndRemoved() async throws {

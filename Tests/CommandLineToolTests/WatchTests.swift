@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// `watch` observes a cache that this process changes.
-@Suite struct WatchTests {
+@Suite(.ownThreads) struct WatchTests {
   let scratch = try! Scratch()
 
   private func watch(_ options: String...) throws -> ChildProcess {

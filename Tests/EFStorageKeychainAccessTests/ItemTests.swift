@@ -22,13 +22,13 @@ import Testing
       { try keychain.set("x", key: text) }, { try keychain.set(Data(), key: text) }, { try keychain.remove(text) },
       { _ = try keychain.get(text) { $0 } },
     ] as [() throws -> Void] {
-      expectFailure(.invalidKey, within: .seconds(1), body)
+      expectFailure(.invalidKey, within: .seconds(60), body)
     }
     for wrong in [
       session.keychain(service: text), session.keychain(accessGroup: text), keychain.label(text),
       keychain.comment(text), keychain.attributes(["name": text]), keychain.attributes([text: "value"]),
     ] {
-      expectFailure(.invalidAttribute, within: .seconds(1)) { try wrong.set("x", key: "k") }
+      expectFailure(.invalidAttribute, within: .seconds(60)) { try wrong.set("x", key: "k") }
     }
     #expect(try Set(keychain.keys()) == ["a", "key"])
     try keychain.removeAll()
@@ -81,13 +81,13 @@ import Testing
     #expect(attributes["generic"] == Data([1, 2]).base64EncodedString())
     for value in [1.5, Date(), ["list"], URL(fileURLWithPath: "/")] as [Any] {
       let wrong = keychain.attributes(["name": value])
-      expectFailure(.invalidAttribute, within: .seconds(1)) { try wrong.set("value", key: "wrong") }
+      expectFailure(.invalidAttribute, within: .seconds(60)) { try wrong.set("value", key: "wrong") }
       // The last one wins.
       try wrong.attributes(["name": "text"]).set("value", key: "k")
     }
     for name in ["service", "accessGroup", "key", "xdg:schema", "xdg:other", "class", "server", "port", ""] {
       let reserved = keychain.attributes([name: "x"])
-      expectFailure(.invalidAttribute, within: .seconds(1)) { try reserved.set("value", key: "wrong") }
+      expectFailure(.invalidAttribute, within: .seconds(60)) { try reserved.set("value", key: "wrong") }
     }
     #expect(try keychain.get("k") { $0?["name"] } == "text" && keychain.keys() == ["k"])
     try keychain.removeAll()

@@ -6,7 +6,7 @@ import Testing
 
 /// Each test locks a keyring of its own.
 @Suite struct LockTests {
-  static let soon = Duration.seconds(5)
+  static let soon = Duration.seconds(20)
 
   @Test func lockedAndUnlocked() throws {
     let session = try KeyringSession()

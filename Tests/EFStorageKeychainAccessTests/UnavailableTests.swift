@@ -7,7 +7,7 @@ import Testing
 /// Without a service every call fails soon, and nothing is stored elsewhere.
 @Suite struct UnavailableTests {
   /// Generous for loaded machines; a call takes some milliseconds.
-  static let soon = Duration.seconds(5)
+  static let soon = Duration.seconds(20)
 
   private func keychain(_ address: String) -> Keychain {
     var options = Options()
@@ -19,7 +19,7 @@ import Testing
     for call in keychain.everyCall + [{ _ = try keychain.contains("k") }] {
       let (error, _) = expectFailure(.serviceUnavailable, within: Self.soon, call)
       if let error {
-        #expect(!"\(error)".contains("secret\""))
+        #expect(!"\(error)".contains("never to be seen"))
         #expect(error.message.contains("."), "a remedy")
       }
     }
@@ -146,7 +146,7 @@ import Testing
     if let address {
       #expect(try found() == address)
     } else {
-      expectFailure(.serviceUnavailable, within: .seconds(1)) { _ = try found() }
+      expectFailure(.serviceUnavailable, within: .seconds(60)) { _ = try found() }
     }
   }
 

@@ -39,7 +39,6 @@
 
     // MARK: Openings
 
-    /// A power cut may leave any bytes in a lock file.
     @Test func whoIsAloneNeedsNoLockFile() throws {
       let path = directory.makeDirectory("alone")
       let environment = try directory.open("alone") { $0.usesLockFile = false }

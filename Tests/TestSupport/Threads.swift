@@ -40,6 +40,9 @@ package func finishes(within seconds: Int = 60, _ body: @escaping @Sendable () -
   return group.wait(timeout: .now() + .seconds(seconds)) == .success
 }
 
+/// Runs `body`. In an asynchronous function, the compiler then chooses the synchronous form of a call.
+package func blocking<V>(_ body: () throws -> V) rethrows -> V { try body() }
+
 /// Polls until `condition` holds; false on a timeout.
 package func eventually(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) rethrows -> Bool {
   let clock = ContinuousClock()

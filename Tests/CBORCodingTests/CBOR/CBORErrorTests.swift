@@ -189,7 +189,10 @@ import Testing
     let error = #expect(throws: DecodingError.self) {
       try CBORDecoder().decode(Decoding.self, from: Data([UInt8](hex: hex)))
     }
-    guard case .dataCorrupted(let context) = error else { return }
+    guard case .dataCorrupted(let context) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
     let cause = context.underlyingError as? CBORCodingError
     #expect(cause?.code == .malformed)
     #expect(cause?.message.contains("two entries with the same key") == true)

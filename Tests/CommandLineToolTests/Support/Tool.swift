@@ -52,7 +52,7 @@ enum Tool {
   static func interrupt(_ process: pid_t, onceThereIs path: String) async {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
-        while !FileManager.default.fileExists(atPath: path) { sched_yield() }
+        _ = eventually { FileManager.default.fileExists(atPath: path) }
         kill(process, SIGINT)
         continuation.resume()
       }

@@ -22,8 +22,8 @@ extension Keychain {
   var everyCall: [() throws -> Void] {
     [
       { _ = try self.get("k") }, { _ = try self.getData("k") }, { _ = try self.get("k") { $0 } },
-      { try self.set("secret", key: "k") }, { try self.set(Data([1]), key: "k") },
-      { try self.set("secret", key: "new") }, { try self.remove("k") }, { try self.removeAll() },
+      { try self.set("never to be seen", key: "k") }, { try self.set(Data([1]), key: "k") },
+      { try self.set("never to be seen", key: "new") }, { try self.remove("k") }, { try self.removeAll() },
       { _ = try self.keys() }, { _ = try self.items() },
     ]
   }

@@ -9,7 +9,8 @@ import Testing
 struct EFStorageStormTests {
   /// A thread never sees an older value than before, through the reference or the cache.
   @Test func neverGoesBack() throws {
-    let cache = try TemporaryDirectory().cache()
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
     let reference = EFStorageLMDBCacheRef<Int>.forKey("counter", in: cache)
     reference.content = 0
     concurrently(4) { thread in
@@ -74,16 +75,21 @@ struct EFStorageStormTests {
     }
     await change(&counters.cached)
     #expect(counters.cached == 1)
-    concurrently(2) { thread in
-      if thread == 0 {
-        swap(&counters.cached, &counters.stored)
-      } else {
-        swap(&counters.stored, &counters.cached)
+    let haveEnded = finishes {
+      concurrently(2) { thread in
+        if thread == 0 {
+          swap(&counters.cached, &counters.stored)
+        } else {
+          swap(&counters.stored, &counters.cached)
+        }
       }
     }
+    #expect(haveEnded)
   }
+
   @Test func threadsGetTheSameReference() throws {
-    let cache = try TemporaryDirectory().cache()
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
     for round in 0..<50 {
       let found = Guarded<[ObjectIdentifier: EFStorageLMDBCacheRef<Int>]>([:])
       concurrently(4) { _ in

@@ -110,7 +110,8 @@ struct ConformanceTests {
 
   @Test func levelsOfNil() throws {
     let failures = Failures(of: "nested")
-    let cache = try TemporaryDirectory().cache()
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
     let temporary = TemporaryDefaults()
     let cached = EFStorageLMDBCacheRef<Int??>.forKey("nested", in: cache)
     let kept = EFStorageUserDefaultsRef<Int??>.forKey("nested", in: temporary.defaults)

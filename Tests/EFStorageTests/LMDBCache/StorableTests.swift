@@ -83,7 +83,8 @@ struct StorableTests {
   }
 
   @Test func rawValuesAreStoredAsThemselves() throws {
-    let cache = try TemporaryDirectory().cache()
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
     EFStorageLMDBCacheRef.forKey("mode", in: cache).content = CodableMode.night
     #expect(try cache.value(String.self, forKey: "mode") == "night")
     EFStorageLMDBCacheRef.forKey("modes", in: cache).content = Set([Mode.night, .day])
@@ -97,7 +98,8 @@ struct StorableTests {
   }
 
   @Test func whatCannotBeReadIsReportedOnce() throws {
-    let cache = try TemporaryDirectory().cache()
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
     try cache.set("dusk", forKey: "mode")
     let failures = Failures(of: "mode")
     let property = EFStorageLMDBCache(wrappedValue: Mode.day, forKey: "mode", in: cache)

@@ -11,7 +11,7 @@ import Testing
 
   init() throws { server = try RedisServer() }
 
-  /// An idle thread ends and the next request starts another: never two at once. The tier's own limit is 10 s.
+  /// An idle thread ends, and the next request starts another. The tier's own limit is 10 s.
   @Test func threadsThatEndMeetThoseThatBegin() throws {
     let connector = RedisConnector(RedisConfiguration(unixSocket: server.socket))
     let pipeline = try RedisPipeline("redis", connector, idleTime: 0)

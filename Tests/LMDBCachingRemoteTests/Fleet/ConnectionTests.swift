@@ -186,7 +186,7 @@ import Testing
     let group = DispatchGroup()
     inBackground(group) {
       // Occupies the only connection while the server is idle.
-      _ = try? tier.sendAndWait([RemoteCommand(["BLPOP", "nothing", "8"])], timeLimit: .seconds(300))
+      _ = try? tier.sendAndWait([RemoteCommand(["BLPOP", "nothing", "0"])], timeLimit: .seconds(300))
     }
     try waitUntil {
       guard case .bytes(let list) = try server.run("CLIENT", "LIST") else { return false }
@@ -195,6 +195,7 @@ import Testing
     for _ in 0..<10 { #expect(throws: RemoteTierError.self) { try machine.cache.set("new", forKey: "k") } }
     #expect(!machine.cache.health.areWritesSuspended)
     #expect(try machine.cache.local.value(String.self, forKey: "k") == "here")
+    try server.run("LPUSH", "nothing", "x")
     group.wait()
   }
 

@@ -165,7 +165,8 @@ import Testing
       let rule = FaultInjection.Rule(FaultInjection.Call(rawValue: call), returns: EIO, first: first)
       let session = FaultInjection.begin(.directory(places.path), [rule])
       let result = Result { try restore(to: place) }
-      FaultInjection.end(session)
+      let report = FaultInjection.end(session)
+      if first == 1 { #expect(report.triggered > 0, "\(call)") }
       // Either cache is in place, and the former one is still somewhere.
       let found = try contents(place)
       #expect(found == old || found == new, "\(call) \(first): \(result)")

@@ -25,11 +25,8 @@ import Testing
     _ type: V.Type, _ cache: LMDBCache, isTask: Bool, load: @escaping @Sendable () throws -> V
   ) async throws -> V {
     if isTask { return try await cache.value(type, forKey: "key") { _ async throws -> V in try load() } }
-    return try wait { try cache.value(type, forKey: "key") { _ in try load() } }
+    return try blocking { try cache.value(type, forKey: "key") { _ in try load() } }
   }
-
-  // Keeps the compiler from choosing the asynchronous form.
-  private func wait<V>(_ body: () throws -> V) throws -> V { try body() }
 
   enum Harm: String, CaseIterable {
     case anotherType, bytes, format, flippedBit
@@ -78,7 +75,7 @@ import Testing
     let cache = try open()
     #expect(try await value(Unencodable.self, cache, isTask: isTask) { Unencodable() } == Unencodable())
     #expect(
-      try wait {
+      try blocking {
         try cache.value(Int.self, forKey: "key") { (context: inout LoadContext) -> Int in
           context.cost = -1
           return 5

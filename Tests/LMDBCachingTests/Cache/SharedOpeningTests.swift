@@ -46,14 +46,14 @@ import Testing
       case .batch: try await cache.write { $0.set(value, forKey: key) }
       case .object: try cache.setObject(value as NSString, forKey: key)
       case .many: try cache.set([(key: key, value: value)])
-      case .update: _ = try cache.sync { try cache.update(String.self, forKey: key) { $0 = value } }
+      case .update: _ = try blocking { try cache.update(String.self, forKey: key) { $0 = value } }
       case .exchange: _ = try cache.exchange(value, forKey: key)
       case .ifAbsent: #expect(try cache.set(value, forKey: key, if: .absent))
       case .ifVersion:
         try cache.set("something", forKey: key)
         let version = try #require(try cache.entry(forKey: key)).version
         #expect(try cache.set(value, forKey: key, if: .version(version)))
-      case .load: _ = try cache.sync { try cache.value(String.self, forKey: key) { _ in value } }
+      case .load: _ = try blocking { try cache.value(String.self, forKey: key) { _ in value } }
       case .loadInTask: _ = try await cache.value(String.self, forKey: key) { _ async throws -> String in value }
       case .touch:
         try cache.set(value, forKey: key)
@@ -115,9 +115,4 @@ import Testing
     #expect(errorCode { try directory.open() } == .configurationMismatch)
     try other.close()
   }
-}
-
-extension LMDBCache {
-  // Keeps the compiler from choosing the asynchronous form.
-  fileprivate func sync<R>(_ body: () throws -> R) throws -> R { try body() }
 }

@@ -10,9 +10,9 @@ import Testing
   let directory = CacheDirectory()
 
   /// Reads in a tracked scope; the flag is set when something read has changed.
-  private func changed(after read: () -> Void) -> Flag {
-    let flag = Flag()
-    withObservationTracking(read) { flag.set() }
+  private func changed(after read: () -> Void) -> Guarded<Bool> {
+    let flag = Guarded(false)
+    withObservationTracking(read) { flag { $0 = true } }
     return flag
   }
 
@@ -35,7 +35,7 @@ import Testing
     default:
       for command in ["open \(directory.path)", "remove key", "close"] { #expect(other?.run(command) == "ok") }
     }
-    #expect(try await becomesTrue { change.isSet })
+    #expect(try await becomesTrue { change.current })
     #expect(observed.value == (["set", "batch", "disk"].contains(what) ? 2 : nil))
     try await cache.close()
     #expect(observed.value == nil)
@@ -66,10 +66,4 @@ import Testing
     #expect(errorCode { _ = try observed.read() } != nil)
     try await cache.close()
   }
-}
-
-private final class Flag: Sendable {
-  private let value = Atomic<Bool>(false)
-  var isSet: Bool { value.load(ordering: .acquiring) }
-  func set() { value.store(true, ordering: .releasing) }
 }

@@ -29,7 +29,7 @@ import Testing
         inBackground(DispatchGroup()) {
           let value = try? cache.value(Int.self, forKey: "key\(number)", options: options) { _ in
             arrived { $0 += 1 }
-            _ = eventually { arrived.current >= count }
+            #expect(eventually { arrived.current >= count })
             return try cache.value(Int.self, forKey: next, options: options) { _ in 5 }
           }
           found { $0.append(value ?? -1) }
@@ -105,7 +105,8 @@ import Testing
         }
         inner { $0.append(task) }
       }
-      _ = try await becomesTrue { cache.store.flights.waiterCount(ByteKey("key")) == 2 }
+      let waits = try await becomesTrue { cache.store.flights.waiterCount(ByteKey("key")) == 2 }
+      #expect(waits)
       return 1
     }
     #expect(value == 1)

@@ -209,7 +209,7 @@ import Testing
     }
     #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
     let task = Task { try await cache.value(Int.self, forKey: "key") { _ async throws -> Int in 3 } }
-    #expect(try await becomesTrue(within: .seconds(600)) { cache.statistics.misses == 2 })
+    #expect(try await becomesTrue(within: .seconds(600)) { cache.store.flights.waiterCount(ByteKey("key")) == 2 })
     isReleased { $0 = true }
     #expect(try await task.value == 3)
     #expect(try cache.value(Int.self, forKey: "key") == 3)

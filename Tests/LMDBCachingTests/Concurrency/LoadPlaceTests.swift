@@ -78,15 +78,12 @@ import Testing
         }
       }
     }
-    return try sync {
+    return try blocking {
       try Surroundings.$name.withValue("the caller's") {
         try cache.value(String.self, forKey: "key", options: options) { _ in Surroundings.name }
       }
     }
   }
-
-  // Keeps the compiler from choosing the asynchronous form.
-  private func sync<R>(_ body: () throws -> R) throws -> R { try body() }
 
   /// A load, and a refresh in the background, see task-local values such as a parent span on any thread.
   @Test(arguments: kinds.indices, [false, true]) func aLoadHasItsCallersValues(
@@ -96,7 +93,7 @@ import Testing
     var options = LoadOptions(lifetime: .seconds(10))
     Self.kinds[kind](&options)
     if kind == 3 {
-      #expect(try sync { try cache.value(String.self, forKey: "key", options: options) { _ in "old" } } == "old")
+      #expect(try blocking { try cache.value(String.self, forKey: "key", options: options) { _ in "old" } } == "old")
       clock.advance(by: .seconds(15))
       #expect(try await found(cache, options, isTask: isTask) == "old")
       #expect(

@@ -86,10 +86,11 @@ import Testing
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
     let held = HeldWriter(cache.store)
-    let (isDone, count) = (Guarded(0), ProcessInfo.processInfo.activeProcessorCount * 8)
+    let (begun, isDone, count) = (Guarded(0), Guarded(0), ProcessInfo.processInfo.activeProcessorCount * 8)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<count {
         group.addTask {
+          begun { $0 += 1 }
           switch number % 6 {
           case 0: try await cache.flush()
           case 1: try await cache.trim(to: .count(10))
@@ -101,7 +102,8 @@ import Testing
           isDone { $0 += 1 }
         }
       }
-      // Uses the same pool, so it would stall if the waits held threads.
+      // This uses the same pool, so it would stall if the waits held threads.
+      #expect(try await becomesTrue { begun.current == count })
       for _ in 0..<100 { await Task.detached { await Task.yield() }.value }
       #expect(try cache.value(Int.self, forKey: "key") == 1)
       #expect(isDone.current == 0)

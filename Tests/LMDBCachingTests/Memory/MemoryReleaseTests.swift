@@ -5,12 +5,6 @@ import TestSupport
 import Testing
 
 @Suite struct MemoryReleaseTests {
-  final class Tracked: Sendable {
-    let released: @Sendable () -> Void
-    init(_ released: @escaping @Sendable () -> Void) { self.released = released }
-    deinit { released() }
-  }
-
   /// The threads of releases.
   final class Release: Sendable {
     private let threads = Guarded<[UInt]>([])
@@ -25,27 +19,28 @@ import Testing
   }
 
   @Test(arguments: [true, false]) func evictedValuesAreReleasedOffTheCallersThreadIfSoAsked(_ asynchronously: Bool) {
-    let cache = MemoryCache<Int, Tracked>(countLimit: 10)
+    let cache = MemoryCache<Int, LastWish>(countLimit: 10)
     cache.releasesAsynchronously = asynchronously
     let release = Release()
-    for number in 0..<10 { cache.set(Tracked { release.note() }, forKey: number) }
+    for number in 0..<10 { cache.set(LastWish { release.note() }, forKey: number) }
     // A write would not do: its caller holds the new value, and may release it last.
     cache.countLimit = 1
     let own = UInt(bitPattern: pthread_self().hashValue)
     let threads = release.wait(for: 9)
+    #expect(threads.count == 9)
     #expect(asynchronously ? !threads.contains(own) : threads.allSatisfy { $0 == own })
   }
 
   /// Evicted values and those that are not admitted are released without a lock.
   @Test(arguments: [(5, Int.max), (0, Int.max), (10, 10)], [true, false])
   func aValueWhoseDeinitUsesTheCacheDoesNotDeadlock(_ limits: (count: Int, cost: Int), asynchronously: Bool) {
-    let cache = MemoryCache<Int, Tracked>(countLimit: limits.count, costLimit: limits.cost)
+    let cache = MemoryCache<Int, LastWish>(countLimit: limits.count, costLimit: limits.cost)
     cache.releasesAsynchronously = asynchronously
     let release = Release()
     let hasEnded = finishes {
       for number in 0..<100 {
         cache.set(
-          Tracked { [weak cache] in
+          LastWish { [weak cache] in
             _ = cache?.value(forKey: number)
             cache?.removeValue(forKey: number + 1_000)
             release.note()
@@ -62,11 +57,11 @@ import Testing
 
   @Test func removedValuesAreReleasedOnTheMainThreadIfSoAsked() async throws {
     DispatchQueue.main.setSpecific(key: Self.isMain, value: true)
-    let cache = MemoryCache<Int, Tracked>()
+    let cache = MemoryCache<Int, LastWish>()
     cache.releasesOnMainThread = true
     let places = Guarded<[Bool]>([])
-    let tracked: @Sendable () -> Tracked = {
-      Tracked {
+    let tracked: @Sendable () -> LastWish = {
+      LastWish {
         let isMain = DispatchQueue.getSpecific(key: Self.isMain) == true
         places { $0.append(isMain) }
       }

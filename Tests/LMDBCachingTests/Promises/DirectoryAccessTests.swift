@@ -9,10 +9,9 @@ import Testing
   static let refusals: Set<CacheError.Code> = [.invalidDirectory, .permissionDenied, .insecureDirectory]
 
   /// Write access to the directory controls what this process reads and where it writes.
-  @Test(arguments: [0o777, 0o1777, 0o770, 0o702, nil] as [mode_t?], [true, false])
+  @Test(arguments: [0o777, 0o1777, 0o770, 0o702] + (getuid() == 0 ? [nil] : []) as [mode_t?], [true, false])
   func aDirectoryThatOthersMayWriteToIsRefused(_ mode: mode_t?, _ isCache: Bool) throws {
     // nil: of another user. chown(2) takes root.
-    if mode == nil && getuid() != 0 { return }
     if isCache { try directory.open().close() }
     #expect(chmod(directory.path, mode ?? 0o700) == 0)
     if mode == nil { #expect(chown(directory.path, 61_234, 61_234) == 0) }
