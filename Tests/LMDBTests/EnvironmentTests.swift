@@ -148,16 +148,20 @@ import Testing
     let environment = try directory.open()
     let transaction = try environment.beginWrite()
     try transaction.put([1], [1])
-    let (group, isRefused) = (DispatchGroup(), Guarded(false))
-    inBackground(group) {
-      #expect(eventually { environment.isClosed })
-      #expect(code { () throws(LMDBError) in _ = try environment.beginWrite() } == .closed)
-      isRefused { $0 = true }
+    let (group, begun, refused) = (DispatchGroup(), Guarded(0), Guarded(0))
+    for _ in 0..<4 {
+      inBackground(group) {
+        begun { $0 += 1 }
+        let failure = code { () throws(LMDBError) in _ = try environment.beginWrite() }
+        if failure == .closed { refused { $0 += 1 } }
+      }
     }
+    #expect(eventually { begun.current == 4 })
     inBackground(group) { environment.close() }
-    #expect(eventually { isRefused.current })
+    #expect(eventually { environment.isClosed })
     try transaction.commit()
     group.wait()
+    #expect(refused.current == 4)
     #expect(directory.openFiles == 0)
     let again = try directory.open()
     #expect(try again.value([1]) == [1])
