@@ -95,4 +95,21 @@ import Testing
     try folder.directory.removeTree("inner")
     #expect(try folder.directory.kind(of: "inner") == nil)
   }
+
+  #if os(Linux)
+    @Test(arguments: [
+      ("nfs", true), ("nfs4", true), ("cifs", true), ("9p", true), ("ceph", true), ("fuse.sshfs", true),
+      ("ext4", false), ("xfs", false), ("tmpfs", false), ("overlay", false), ("fuse.portal", false),
+    ])
+    func remoteFileSystemsAreKnown(_ type: String, _ isRemote: Bool) throws {
+      let mounts = """
+        22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+        40 22 0:44 / /mnt/share rw,relatime shared:7 master:3 - \(type) server:/export rw,vers=4.2
+        """
+      #expect(Directory.isRemote(device: "0:44", mountInfo: Array(mounts.utf8)) == isRemote)
+      #expect(!Directory.isRemote(device: "8:1", mountInfo: Array(mounts.utf8)))
+      #expect(!Directory.isRemote(device: "9:9", mountInfo: Array(mounts.utf8)))
+      #expect(try !folder.directory.isRemote())
+    }
+  #endif
 }

@@ -28,6 +28,8 @@ import Testing
   final class Source: Sendable {
     private let state = Mutex((calls: 0, fails: false))
     private let gate = Mutex<DispatchSemaphore?>(nil)
+    /// Loads that have begun.
+    let arrivals = Guarded(0)
 
     var calls: Int { state.withLock { $0.calls } }
 
@@ -40,11 +42,13 @@ import Testing
     }
 
     func load() throws -> Int {
+      arrivals { $0 += 1 }
       gate.withLock { $0 }?.wait()
       return try answer()
     }
 
     func loadInTask() async throws -> Int {
+      arrivals { $0 += 1 }
       while let gate = gate.withLock({ $0 }), gate.wait(timeout: .now()) == .timedOut {
         try? await Task.sleep(for: .milliseconds(1))
       }
@@ -256,6 +260,27 @@ import Testing
     #expect(try await value(cache, source, options, isTask: isTask) == 1)
     gate.signal()
     #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
+    try await cache.close()
+  }
+
+  /// A load over its time limit goes on, and later callers join it.
+  @Test(arguments: [false, true]) func aSourceThatHangsIsAskedOnce(_ isTask: Bool) async throws {
+    let (cache, source) = (try open { $0.loadWaitLimit = .milliseconds(1) }, Source())
+    let gate = source.hold()
+    let hurried = Self.options(10) { $0.timeLimit = .milliseconds(10) }
+    let askers = (0..<20).map { _ in
+      Task { await errorCode { try await value(cache, source, hurried, isTask: isTask) } }
+    }
+    for asker in askers { #expect(await asker.value == .loadTimedOut) }
+    #expect(await errorCode { try await value(cache, source, hurried, isTask: isTask) } == .loadTimedOut)
+    let patient = Task {
+      try await value(cache, source, Self.options(10) { $0.timeLimit = .seconds(600) }, isTask: isTask)
+    }
+    #expect(try await becomesTrue { cache.store.flights.waiterCount(ByteKey("key")) > 0 })
+    #expect(try await becomesTrue { source.arrivals.current > 0 })
+    for _ in 0..<40 { gate.signal() }
+    #expect(try await patient.value == 1)
+    #expect(source.arrivals.current == 1)
     try await cache.close()
   }
 

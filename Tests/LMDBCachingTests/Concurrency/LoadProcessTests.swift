@@ -86,6 +86,34 @@ import Testing
     try cache.close()
   }
 
+  @Test func aFailureReachesAllWaiters() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let child = try process()
+    let code = Guarded<CacheError.Code?>(nil)
+    // A caller that starts after the failure asks the source. The start of a wait is not visible, so this retries.
+    for round in 1...100 where code.current == nil {
+      let key = "key\(round)"
+      child.send("slowload \(key)")
+      #expect(child.readLine() == "loading")
+      let group = DispatchGroup()
+      inBackground(group) {
+        let found = errorCode { try cache.value(String.self, forKey: key) { _ in "own" } }
+        code { $0 = found }
+      }
+      #expect(eventually { cache.statistics.misses == round })
+      usleep(UInt32(round) * 1_000)
+      child.send("fail")
+      #expect(child.readLine() == "error storageFailed")
+      group.wait()
+    }
+    #expect(code.current == .loadFailed)
+    #expect(cache.statistics.failedLoads == 0)
+    // A later caller asks the source.
+    #expect(try cache.value(String.self, forKey: "key1") { _ in "own" } == "own")
+    child.end()
+    try cache.close()
+  }
+
   // MARK: Writes of another process
 
   /// A change while an absent key is loaded, and the value found afterwards.

@@ -45,4 +45,33 @@ import Testing
     #expect(try cache.value(String.self, forKey: "key") == "new")
     try cache.close()
   }
+
+  @Test func anOpeningNeverWaitsForAnotherDirectory() throws {
+    let held = CacheDirectory()
+    let holder = try cacheProcess()
+    holder.send("stopopening \(held.path)")
+    #expect(holder.readLine() == "stopping")
+    holder.awaitSuspension()
+    let (group, hasBegun) = (DispatchGroup(), DispatchSemaphore(value: 0))
+    let code = Guarded<CacheError.Code?>(nil)
+    inBackground(group) {
+      hasBegun.signal()
+      let found = errorCode { try held.open { $0.disk.lockTimeout = .seconds(600) }.close() }
+      code { $0 = found }
+    }
+    hasBegun.wait()
+    #if os(Linux)
+      // The held opening has begun once its directory is open.
+      #expect(eventually { held.openFiles().contains("") })
+    #endif
+    let start = ContinuousClock.now
+    let cache = try directory.open()
+    try cache.set("v", forKey: "key")
+    try cache.close()
+    let elapsed = ContinuousClock.now - start
+    #expect(elapsed < .seconds(10), "\(elapsed)")
+    holder.resume()
+    group.wait()
+    #expect(code.current == nil)
+  }
 }
